@@ -1,0 +1,283 @@
+"""What NumPy and CuPy share: everything is written with the module passed in, so what runs on NumPy is what CUDA runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dtypes as dt
+from .array_api import ELEMENTWISE, ArrayAPI
+from .base import Array, Capabilities, Dims, Geometry, Shape
+from .dtypes import dtype
+
+# Names that the standard lacks, or that the two libraries spell in another way.
+_RENAMED = {"round": "rint", "bitwise_not": "invert", "bitwise_left_shift": "left_shift",
+            "bitwise_right_shift": "right_shift", "pow": "power", "atan2": "arctan2", "asin": "arcsin",
+            "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+            "abs": "absolute", "conj": "conjugate"}  # fmt: skip
+_MORE = {"exp2": "exp2", "fmod": "fmod", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "fmax": "fmax",
+         "fmin": "fmin", "gcd": "gcd", "lcm": "lcm", "heaviside": "heaviside", "deg2rad": "deg2rad",
+         "rad2deg": "rad2deg", "ldexp": "ldexp", "float_power": "float_power"}  # fmt: skip
+
+
+class _Native(dict[dtype, Any]):
+    """Framework dtype -> the library's. bfloat16 comes from ml_dtypes, which is slow to import, so it waits."""
+
+    def __init__(self, np: Any) -> None:
+        super().__init__({d: np.dtype(d.name) for d in dt.ALL if d is not dt.bfloat16})
+
+    def __missing__(self, key: dtype) -> Any:
+        import ml_dtypes
+        import numpy
+
+        self[key] = numpy.dtype(ml_dtypes.bfloat16)
+        return self[key]
+
+
+class _Framework(dict[Any, dtype]):
+    """The library's dtype -> framework dtype."""
+
+    def __missing__(self, key: Any) -> dtype:
+        if getattr(key, "name", None) == "bfloat16":
+            self[key] = dt.bfloat16
+            return dt.bfloat16
+        if not key.isnative and key.newbyteorder("=") in self:
+            return self[key.newbyteorder("=")]
+        raise TypeError(f"can't convert np.ndarray of type {key}; the supported types are: {', '.join(dt.BY_NAME)}")
+
+
+class NumpyLike(ArrayAPI):
+    """Primitives on arrays of `np`, which is NumPy or CuPy."""
+
+    capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))
+    aliasing = True
+
+    def __init__(self, np: Any) -> None:
+        self.np = self.xp = np
+        self.array = np.ndarray  # the exact type a result must have; NumPy's 0-d results are scalars and are wrapped
+        self.native = _Native(np)
+        self.framework_dtype = _Framework({n: d for d, n in self.native.items()})
+        for ours, theirs in ({o: t for o, t in ELEMENTWISE.items()} | _RENAMED | _MORE).items():
+            if not hasattr(type(self), ours):
+                setattr(self, ours, getattr(np, theirs))
+
+    # ---------------------------------------------------------------- making and converting
+    def dtype_of(self, a: Array) -> dtype:
+        return self.framework_dtype[a.dtype]
+
+    like = dtype_of
+
+    def asarray(self, a: Any, dtype: dtype | None = None) -> Array:
+        return self.np.asarray(a, None if dtype is None else self.native[dtype])
+
+    def to_numpy(self, a: Array) -> Any:
+        return a
+
+    def astype(self, x: Array, dtype: dtype) -> Array:
+        if x.dtype.kind == "c" and not dtype.is_complex:
+            x = x.real if dtype is not dt.bool_ else x != 0
+        return x.astype(self.native[dtype])
+
+    def clone(self, x: Array) -> Array:
+        return self.np.array(x, None, copy=True, order="K")
+
+    def full(self, shape: Shape, value: Any, dtype: dtype) -> Array:
+        return self.np.full(shape, value, self.native[dtype])
+
+    def arange(self, start: Any, stop: Any, step: Any, dtype: dtype) -> Array:
+        return self.np.arange(start, stop, step, self.native[dtype])
+
+    # ---------------------------------------------------------------- elementwise that the libraries lack
+    def sigmoid(self, x: Array) -> Array:
+        z = self.np.exp(-self.np.absolute(x)) if x.dtype.kind != "c" else None
+        if z is None:
+            return 1 / (1 + self.np.exp(-x))
+        return self.np.where(x >= 0, 1, z) / (1 + z)
+
+    def rsqrt(self, x: Array) -> Array:
+        return 1 / self.np.sqrt(x)
+
+    def relu(self, x: Array) -> Array:
+        return self.np.maximum(x, 0)
+
+    def sgn(self, x: Array) -> Array:
+        return self.np.sign(x)
+
+    # ---------------------------------------------------------------- shape
+    def reshape(self, x: Array, shape: Shape) -> Array:
+        return x.reshape(shape)
+
+    def permute(self, x: Array, dims: Dims) -> Array:
+        return x.transpose(dims)
+
+    def expand(self, x: Array, shape: Shape) -> Array:
+        if not x.flags.writeable:
+            return self.np.broadcast_to(x, shape)
+        lead = len(shape) - x.ndim
+        strides = (0,) * lead + tuple([0 if n != m else s for n, m, s in zip(x.shape, shape[lead:], x.strides)])
+        return self._strided(x, shape, strides)
+
+    def _strided(self, x: Array, shape: Shape, strides: tuple[int, ...]) -> Array:
+        """A view by byte strides from x's own first element."""
+        return self.np.ndarray(shape, x.dtype, x, 0, strides) if x.flags.forc else self._as_strided(x, shape, strides)
+
+    def _as_strided(self, x: Array, shape: Shape, strides: tuple[int, ...]) -> Array:
+        return self.np.lib.stride_tricks.as_strided(x, shape, strides)
+
+    def unsqueeze(self, x: Array, dims: Dims) -> Array:
+        return self.np.expand_dims(x, dims)
+
+    def squeeze(self, x: Array, dims: Dims) -> Array:
+        return x.squeeze(dims) if x.ndim else x[...]
+
+    def mT(self, x: Array) -> Array:
+        return x.swapaxes(-1, -2)
+
+    def flip(self, x: Array, dims: Dims) -> Array:
+        return self.np.flip(x, dims).copy()
+
+    def cat(self, arrays: list[Array], dim: int) -> Array:
+        return self.np.concatenate(arrays, dim)
+
+    def slice(self, x: Array, key: tuple[Any, ...]) -> Array:
+        return x[key if ... in key else (*key, ...)]  # the dots make x[0] of a vector a 0-d view, not a scalar
+
+    def slice_put(self, g: Array, key: tuple[Any, ...], shape: Shape) -> Array:
+        r = self.np.zeros(shape, g.dtype)
+        r[key] = g
+        return r
+
+    def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
+        view = x.diagonal(offset, dim1, dim2)
+        if x.flags.writeable and not view.flags.writeable:
+            view.flags.writeable = True
+        return view
+
+    def real(self, x: Array) -> Array:
+        return x.real
+
+    def imag(self, x: Array) -> Array:
+        return x.imag
+
+    def view_as_real(self, x: Array) -> Array:
+        part = x.real.dtype
+        return self.np.lib.stride_tricks.as_strided(x.real, (*x.shape, 2), (*x.strides, part.itemsize))
+
+    def view_as_complex(self, x: Array) -> Array:
+        whole = self.np.dtype("complex64" if x.dtype.itemsize == 4 else "complex128")
+        return x.view(whole)[..., 0]
+
+    # ---------------------------------------------------------------- reductions: the ufunc's own is two frames faster
+    def sum(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        return self.np.add.reduce(x, dims, None, None, keepdim)
+
+    def prod(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        return self.np.multiply.reduce(x, dims, None, None, keepdim)
+
+    def amax(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        return self.np.maximum.reduce(x, dims, None, None, keepdim)
+
+    def amin(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        return self.np.minimum.reduce(x, dims, None, None, keepdim)
+
+    def any(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        return self.np.logical_or.reduce(x, dims, None, None, keepdim)
+
+    def all(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        return self.np.logical_and.reduce(x, dims, None, None, keepdim)
+
+    def argmax(self, x: Array, dim: int | None, keepdim: bool) -> Array:
+        return self.np.argmax(x, dim, keepdims=keepdim)
+
+    def argmin(self, x: Array, dim: int | None, keepdim: bool) -> Array:
+        return self.np.argmin(x, dim, keepdims=keepdim)
+
+    def cumsum(self, x: Array, dim: int) -> Array:
+        return self.np.add.accumulate(x, dim) if x.ndim else x.copy()
+
+    def cumprod(self, x: Array, dim: int) -> Array:
+        return self.np.multiply.accumulate(x, dim) if x.ndim else x.copy()
+
+    def sort(self, x: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
+        if not x.ndim:
+            return x.copy(), self.np.zeros((), self.np.int64)
+        if descending:  # a stable descending order is the reversed stable order of the reversed array
+            x = self.np.flip(x, dim)
+        order = self.np.argsort(x, dim, kind="stable")
+        values = self.np.take_along_axis(x, order, dim)
+        if descending:
+            order, values = x.shape[dim] - 1 - self.np.flip(order, dim), self.np.flip(values, dim)
+        return self.np.ascontiguousarray(values), self.np.ascontiguousarray(order)
+
+    # ---------------------------------------------------------------- indexing: every read and its transposed write
+    def index_select(self, x: Array, dim: int, index: Array) -> Array:
+        return self.np.take(x, index, dim)
+
+    def index_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        r = self.np.array(x, order="C")
+        self._add_at(r, (*[slice(None)] * dim, index), src)
+        return r
+
+    def index_copy(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        r = self.np.array(x, order="C")
+        r[(*[slice(None)] * dim, index)] = src
+        return r
+
+    def gather(self, x: Array, dim: int, index: Array) -> Array:
+        return x[self._grid(index, dim)] if x.ndim else self._as_shape(x, index)
+
+    def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        r = self.np.array(x, order="C")
+        r[self._grid(index, dim) if x.ndim else ...] = src[tuple(map(slice, index.shape))]
+        return r
+
+    def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        r = self.np.array(x, order="C")
+        if not x.ndim:
+            return r + src.sum(dtype=r.dtype)
+        self._add_at(r, self._grid(index, dim), src[tuple(map(slice, index.shape))])
+        return r
+
+    def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
+        self.np.add.at(r, at, src)
+
+    def _as_shape(self, x: Array, index: Array) -> Array:
+        return self.np.broadcast_to(x, index.shape).copy()
+
+    def _grid(self, index: Array, dim: int) -> tuple[Array, ...]:
+        axes = [self.np.arange(n).reshape((*[1] * d, n, *[1] * (index.ndim - d - 1))) for d, n in enumerate(index.shape)]
+        axes[dim] = index
+        return tuple(axes)
+
+    def nonzero(self, x: Array) -> Array:
+        if not x.ndim:
+            return self.np.zeros((int(x != 0), 0), self.np.int64)
+        return self.np.stack(self.np.nonzero(x), 1)
+
+    # ---------------------------------------------------------------- linear algebra
+    def matmul(self, a: Array, b: Array) -> Array:
+        return self.np.matmul(a, b)
+
+    # ---------------------------------------------------------------- fused kernels
+    kernels = frozenset({"softmax"})
+
+    def softmax(self, x: Array, dim: int) -> Array:
+        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
+        self.np.exp(e, e)
+        e /= self.np.add.reduce(e, dim, None, None, True)
+        return e
+
+    # ---------------------------------------------------------------- storage
+    def write(self, array: Array, value: Array) -> None:
+        array[...] = value
+
+    def read_at(self, flat: Array, geometry: Geometry) -> Array:
+        return self.asarray(self._at(flat, geometry))
+
+    def write_at(self, flat: Array, geometry: Geometry, value: Array) -> Array:
+        flat = flat.copy()
+        self._at(flat, geometry)[...] = value
+        return flat
+
+    def _at(self, flat: Array, g: Geometry) -> Array:
+        size = flat.itemsize
+        return self.np.ndarray(g.shape, flat.dtype, flat, g.offset * size, tuple([s * size for s in g.strides]))
