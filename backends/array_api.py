@@ -39,6 +39,8 @@ class ArrayAPI:
     kernels: frozenset[str] = frozenset()
     capabilities = Capabilities(False, False, False, False, frozenset(dt.ALL) - {dt.bfloat16, dt.float16})
     aliasing = False
+    guards = False  # capabilities.guards_indices, writes_out: read on every call
+    writes_out = False
 
     def __init__(self, xp: Any, array: type) -> None:
         self.xp, self.array = xp, array

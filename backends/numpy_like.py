@@ -50,6 +50,8 @@ class NumpyLike(ArrayAPI):
 
     capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))
     aliasing = True
+    guards = True
+    writes_out = True
 
     def __init__(self, np: Any) -> None:
         self.np = self.xp = np

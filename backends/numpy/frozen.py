@@ -34,7 +34,7 @@ class Frozen(NumpyLike):
     def __init__(self) -> None:
         super().__init__(np)
         self.capabilities = replace(self.capabilities, aliasing=False, writes_out=False)
-        self.aliasing = False
+        self.aliasing = self.writes_out = False
         self.kernels = frozenset()
         for name in dir(self):
             f = getattr(self, name)

@@ -1,0 +1,1 @@
+"""Tensors, storage, geometry, graph nodes, modes and promotion. Knows no op."""

@@ -1,0 +1,60 @@
+"""Errors that name the op, the operands and the user's line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import Any, NoReturn
+
+from framework.core.graph import Node
+from framework.core.promotion import scalar_type_name
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def users_frame() -> FrameType | None:
+    """The innermost frame that is not this package's own code."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_filename.startswith("<op ")):
+        frame = frame.f_back
+    return frame
+
+
+def users_line() -> tuple[str, int] | None:
+    """File and line of the user's code that is running."""
+    frame = users_frame()
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def stale(n: Node, name: str, changed: Any, version: int) -> NoReturn:
+    """Raise: a value that `n` saved was written in place since. `changed` is the tensor, or the storage of n's own output."""
+    storage = getattr(changed, "storage", changed)
+    shape = list(getattr(changed, "shape", n.shape))
+    kind = scalar_type_name(changed.dtype if hasattr(changed, "dtype") else n.dtype)
+    written = storage.written_at
+    where = f"It was written by {written[2]} at {written[0]}:{written[1]}. " if written else ""
+    what = "its own output" if name in n.entry.outs else f"its operand {name!r}"
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind}Tensor {shape}], which {n.name()} saved ({what}), is at version {storage.version}; expected version "
+        f"{version} instead. {where}Clone the tensor before writing to it, or use the out-of-place form."
+    )
+
+
+def freed(n: Node) -> NoReturn:
+    """Raise: the values a node saved are gone."""
+    raise RuntimeError(f"Trying to backward through the graph a second time (or directly access saved tensors after they have "
+                       f"already been freed), at {n.name()}. Saved intermediate values of the graph are freed when you call "
+                       ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+                       "second time.")  # fmt: skip
+
+
+def not_a_tensor(op: str, name: str, position: int, value: Any) -> NoReturn:
+    """Raise TypeError: an argument that must be a Tensor is something else."""
+    raise TypeError(f"{op}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
+
+
+def not_implemented_for(op: str, dtype: Any) -> NoReturn:
+    """Raise NotImplementedError: the op is not defined for a dtype."""
+    raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_type_name(dtype)}'")

@@ -1,0 +1,233 @@
+"""The generated function of an entry: what a plain call does, with everything inlined, and its reverse on raw arrays.
+
+The text of each function is what a debugger shows when it steps in. It is compiled at the op's first call: until then the
+function's code is a stub that compiles and runs the real one, so `import framework` compiles nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import weakref
+from types import FunctionType
+from typing import Any
+
+from backends.dtypes import BY_NAME, bool_, float32, float64
+from backends.numpy.quiet import QUIET, state
+from framework.core import state as thread
+from framework.core.graph import Node
+from framework.core.shape import as_ints, wrap_dim, wrap_dims
+from framework.core.storage import Storage, View, refresh, storage_of
+from framework.core.tensor import FAST, Tensor
+
+from .schema import Entry
+
+new = object.__new__
+FLOATS = frozenset((float32, float64))
+INTEGERS = frozenset(d for d in BY_NAME.values() if d.category == 1)
+ANY = frozenset(BY_NAME.values())
+
+
+def function_of(e: Entry) -> Any:
+    """The public function of an entry; its code is generated at the first call."""
+    if e.composite and e.forward.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return e.forward
+    scope: dict[str, Any] = {"__name__": "framework.ops", "ENTRY": e, "compiled": compiled}
+    exec(f"def {e.name}(*args, **kwargs): return compiled(ENTRY)(*args, **kwargs)", scope)
+    f: FunctionType = scope[e.name]
+    f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
+    f.entry = e  # type: ignore[attr-defined]
+    return f
+
+
+def compiled(e: Entry) -> Any:
+    """Give an entry's function its generated code."""
+    text, scope = source(e)
+    file = f"<op {e.name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), scope)
+    made: FunctionType = scope[e.name]
+    f = e.fn
+    f.__globals__.update(scope)
+    f.__code__, f.__defaults__, f.__kwdefaults__ = made.__code__, made.__defaults__, made.__kwdefaults__
+    if e.vjp:
+        backward: FunctionType = scope[f"{e.name}_backward"]
+        e.backward = backward
+    return f
+
+
+def source(e: Entry) -> tuple[str, dict[str, Any]]:
+    """The text of an entry's function and of its reverse, and the names they use."""
+    from .errors import stale
+    from .slow import slow
+
+    scope: dict[str, Any] = {
+        "__name__": "framework.ops", "E": e, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": thread.STATE,
+        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Node": Node, "Storage": Storage,
+        "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
+        "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
+        "DTYPES": fast_dtypes(e), "RESULT": e.dtype,
+    }  # fmt: skip
+    scope |= {f"D_{name}": value for name, value in e.defaults.items()}
+    head, before = signature(e)
+    arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
+    last = f"    return slow(E, {arguments}, out)" if "out" not in e.params else ""
+    if e.composite:
+        types = [f"type({p}) in FAST" for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]
+        call = ", ".join([*e.params[: e.positional], *[f"{p}={p}" for p in e.params[e.positional :]]])
+        if last:
+            test = " and ".join(["not ACTIVE", "out is None", *types])
+            lines = [f"    if {test}: return forward({call})", last]
+        else:
+            lines = [f"    return forward({call})"]
+    elif e.random or e.sequences or len(e.outs) > 1 or not e.nums or callable(e.dtype):
+        lines = [last]
+    else:
+        lines = [*fast_path(e), last]
+    text = "\n".join([head, *before, *lines]) + "\n"
+    if e.vjp:
+        text += "\n" + reverse(e)
+        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r}
+    return text, scope
+
+
+def signature(e: Entry) -> tuple[str, list[str]]:
+    """The `def` line, and lines that collect a trailing list of ints given as separate arguments."""
+    positional, keyword = list(e.params[: e.positional]), list(e.params[e.positional :])
+    show = lambda p: f"{p}=D_{p}" if p in e.defaults else p  # noqa: E731
+    before = []
+    spread = bool(positional) and e.kinds.get(positional[-1]) == "Ints"
+    parts = [show(p) for p in positional[: -1 if spread else None]]
+    if spread:
+        p = positional[-1]
+        parts += [f"*{p}_", f"{p}=D_{p}" if p in e.defaults else f"{p}=None"]
+        before = [f"    if {p}_: {p} = {p}_[0] if len({p}_) == 1 and type({p}_[0]) is not int else {p}_"]
+        if p not in e.defaults:
+            before += [f"    elif {p} is None: {p} = ()"]
+    elif keyword or "out" not in e.params:
+        parts += ["*"]
+    parts += [show(p) for p in keyword] + ([] if "out" in e.params else ["out=None"])
+    return f"def {e.name}({', '.join(parts)}):", before
+
+
+def fast_dtypes(e: Entry) -> frozenset[Any]:
+    """Dtypes in which the native result is PyTorch's result without a cast, a check or a conjugation."""
+    if e.view:
+        return ANY
+    kinds = FLOATS if "f" in e.accept else frozenset()
+    if e.dtype == "same" and (e.exact or e.name in _WRAPPING) or e.dtype is bool_:
+        kinds = kinds | (INTEGERS if "i" in e.accept else frozenset())
+    if e.exact and e.dtype == "same":
+        kinds = kinds | {bool_}
+    return frozenset(kinds)
+
+
+_WRAPPING = frozenset(("add", "sub", "mul", "rsub", "square"))  # integer arithmetic that wraps on every library alike
+
+
+def fast_path(e: Entry) -> list[str]:
+    """What every plain call does, in order."""
+    lead, static = e.nums[0], e.static
+    scalar = "other" if e.nums[1:] == ("other",) and e.elementwise else None  # a Python number takes the same path
+    own = [p for p in e.tensors if p != scalar]
+    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None", "state() is QUIET"]
+    if e.cast:
+        test.append(f"{e.cast} is None")
+    # 1. plain tensors, no mode: read the slots
+    lines = [f"if {' and '.join(test)}:", f"    b = {lead}.backend; d = {lead}.dtype"]
+    lines += [f"    a_{p} = {p}.array" for p in own] + [f"    n_{p} = {p}.node" for p in e.nums if p != scalar]
+    if scalar:
+        lines += ["    if type(other) in FAST: a_other = other.array; n_other = other.node; "
+                  "same = other.backend is b and other.dtype is d and a_other is not None",
+                  "    else: a_other = other; n_other = None; same = type(other) is int or type(other) is float and d in FLOATS"]  # fmt: skip
+    # 2. one device, one dtype that needs no cast, no stale array; a view only where arrays alias
+    same = ["d in DTYPES"] if not e.view else ["b.aliasing"]
+    same += [f"{p}.backend is b" + (f" and {p}.dtype is d" if p in e.nums else "") for p in own if p != lead]
+    same += [f"a_{p} is not None" for p in own] + ["same"] * bool(scalar)
+    if e.check:
+        same += ["b.guards"]
+    lines += [f"    if {' and '.join(same)}:", "        try:"]
+    lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
+    lines += [f"            {p} = Ints({p})" for p in static if e.kinds.get(p) == "Ints"]
+    if e.canon:
+        lines += [f"            {', '.join(static)}, = canon({lead}, {', '.join(static)})"]
+    # 3. compute and wrap
+    given = [(p, f"a_{p}" if p in e.tensors else p) for p in e.params if p != e.cast]
+    raw = ", ".join(value for _, value in given)
+    named = ", ".join(value if p in e.params[: e.positional] else f"{p}={value}" for p, value in given)
+    call = f"b.{e.name}({raw})" if e.opaque and e.elementwise else f"forward(b, {named})"
+    if e.kernel:
+        call = f"b.{e.name}({raw}) if {e.name!r} in b.kernels else {call}"
+    lines += [f"            r = {call}"]
+    arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
+    lines += [f"        except Exception: return slow(E, {arguments}, out)"]  # what went wrong is said there, in our words
+    if e.view:
+        lines += [f"        if r.base is not (a_{lead} if a_{lead}.base is None else a_{lead}.base): return slow(E, {arguments}, out)"]
+    else:
+        lines += ["        if type(r) is not b.array: r = b.asarray(r)"]
+    result = "d" if e.dtype in ("same", "float", "real", "sum") else "RESULT"
+    lines += [f"        t = new(Tensor); t.array = r; t.backend = b; t.dtype = {result}"]
+    params = "(" + "".join(f"{p}, " for p in static) + ")"
+    if e.view:
+        lines += [f"        s = {lead}.storage or storage_of({lead}); t.storage = s; views = s.views; views.append(ref(t))",
+                  "        if len(views) > s.limit: s.views.pop(); s.add(t)",
+                  f"        v = {lead}.view; w = t.view = new(View); w.shadow = None",
+                  f"        if v is None or v.base is None: w.base = {lead}; w.origin = ''; w.chain = (None, E, {params}, a_{lead}.shape)",
+                  f"        else: w.base = v.base; w.origin = v.origin; w.chain = (v.chain, E, {params}, a_{lead}.shape)"]  # fmt: skip
+    else:
+        lines += ["        t.storage = t.view = None"]
+    if not e.vjp:
+        lines += ["        t.node = None", "        return t"]
+        return ["    " + line for line in lines]
+    # 4. leave a node, saving only what the rules of the inputs that need a gradient name
+    need = {p: _askers(e, p) for p in e.tensors if p in e.uses}
+    saved = [f"{p} if {' or '.join(f'n_{q} is not None' for q in need[p])} else None" if p in need else "None" for p in e.tensors]
+    version = "0 if {p}.storage is None else {p}.storage.version"
+    versions = ["0" if p not in need else f"({version.format(p=p)})" if p != scalar else
+                f"(None if type({p}) not in FAST else {version.format(p=p)})" for p in e.tensors]  # fmt: skip
+    lines += [f"        if ({' or '.join(f'n_{p} is not None' for p in e.nums)}) and STATE.grad:",
+              f"            n = t.node = new(Node); n.entry = E; n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
+              f"            n.saved = ({', '.join(saved)},)",
+              f"            n.versions = ({', '.join(versions)},); n.params = {params}",
+              "            n.shape = r.shape; n.dtype = d; n.seq = next_seq()"]  # fmt: skip
+    if "out" in e.uses:
+        lines += ["            n.out = r; n.out_storage = s = t.storage = Storage(); s.views.append(ref(t))"]
+    lines += ["        else:", "            t.node = None"]
+    if e.view:
+        lines += [f"            if n_{lead} is not None: w.origin = 'no_grad'"]
+    return ["    " + line for line in [*lines, "        return t"]]
+
+
+def _askers(e: Entry, name: str) -> list[str]:
+    """The inputs whose gradient needs `name`."""
+    if len(e.vjp) != len(e.nums) or not all(r is None or r.one for r in e.vjp):
+        return list(e.nums)
+    return [q for q, r in zip(e.nums, e.vjp, strict=True) if r and name in r.names]
+
+
+def reverse(e: Entry) -> str:
+    """Reverse on raw arrays for nodes of the fast path: rules called with what they name, no loop, no lookup."""
+    lines = [f"def {e.name}_backward(n, g, xp):", f"    {''.join(f'e_{p}, ' for p in e.nums)} = n.edges"]
+    for i, p in enumerate(e.tensors):
+        if p in e.uses:
+            lines += [f"    {p} = n.saved[{i}]; v = n.versions[{i}]",
+                      f"    if {p} is not None and v is not None:",
+                      f"        if v != (0 if {p}.storage is None else {p}.storage.version): stale(n, {p!r}, {p}, v)",
+                      f"        {p} = {p}.array if {p}.array is not None else refresh({p})"]  # fmt: skip
+    if "out" in e.uses:
+        lines += ["    if n.out_storage.version: stale(n, 'out', n.out_storage, 0)", "    out = n.out"]
+    if any(p in e.uses for p in e.static):
+        lines += [f"    {''.join(p + ', ' for p in e.static)} = n.params"]
+    if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
+        return "\n".join([*lines, f"    return rule0({', '.join(e.vjp[0].names)})", ""])
+    grads = []
+    for i, (p, r) in enumerate(zip(e.nums, e.vjp, strict=True)):
+        if r is None:
+            grads.append("None, ")
+            continue
+        names = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in r.names)
+        grads.append(f"{'g * ' if r.times else ''}rule{i}({names}) if e_{p} is not None else None, ")
+    return "\n".join([*lines, f"    return ({''.join(grads)})", ""])
+
+
+__all__ = ["ANY", "FLOATS", "INTEGERS", "compiled", "function_of", "source"]

@@ -1,0 +1,208 @@
+"""In-place writes: compute out of place, write, then move history. One rule for every op, backend and wrapper.
+
+A base takes the written value's node. Writing to a view gives its base a `write_view` node (gradient: g with the region zeroed,
+and V of g), after which every living view of the base takes the node that replaying its chain gives.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from backends.numpy.quiet import QUIET, quiet, state
+from framework.core import state as thread
+from framework.core.graph import Leaf
+from framework.core.promotion import check_cast
+from framework.core.shape import broadcast_shapes
+from framework.core.state import STATE
+from framework.core.storage import View, living, storage_of, write
+from framework.core.tensor import FAST, Tensor, arr, make
+
+from . import errors
+from .generate import FLOATS
+from .record import record, strip
+from .registry import T, register
+from .schema import Entry
+from .views import mask_of, put, read, replay, self_overlapping
+
+# ---------------------------------------------------------------- the generated method
+
+
+def inplace_of(e: Entry, name: str) -> Any:
+    """The method `name` (as `mul_`) that writes the result of `e` into its first operand."""
+    scope: dict[str, Any] = {"E": e, "NAME": name, "assigned": assigned, "__name__": "framework.ops", "FAST": FAST, "FLOATS": FLOATS,
+                             "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET, "state": state, "note": note,
+                             "storage_of": storage_of}  # fmt: skip
+    lines = [f"def {name}(self, *args, **kwargs):"]
+    if e.opaque and e.elementwise and e.dtype in ("same", "float") and len(e.params) <= 2:
+        lines += _fast_lines(e, name)
+    lines += ["    return assigned(E, NAME, self, args, kwargs)"]
+    exec(compile("\n".join(lines), f"<op {name}>", "exec"), scope)
+    f: FunctionType = scope[name]
+    f.__doc__ = f"In-place form of `{e.name}`: writes the result into this tensor and returns it."
+    f.__qualname__ = f"Tensor.{name}"
+    return f
+
+
+def _fast_lines(e: Entry, name: str) -> list[str]:
+    """A library whose elementwise functions take a result array writes straight into it, if nothing is tracked."""
+    operand = len(e.params) == 2
+    test = "len(args) == 1 and not kwargs" if operand else "not args and not kwargs"
+    lines = [f"    if {test} and type(self) in FAST and not ACTIVE and state() is QUIET and self.backend.writes_out and self.dtype in FLOATS:",
+             "        b = self.backend; a = self.array; v = self.view"]  # fmt: skip
+    if operand:
+        lines += ["        other, = args",
+                  "        if type(other) in FAST: o = other.array; same = other.backend is b and other.dtype is self.dtype; tracked = other.node is not None",
+                  "        else: o = other; same = type(other) is float or type(other) is int; tracked = False"]  # fmt: skip
+    else:
+        lines += ["        same = True; tracked = False"]
+    lines += ["        grad = STATE.grad",
+              "        if same and (not grad or not tracked and self.node is None and (v is None or v.base is None or v.base.node is None)) "
+              "and a.flags.forc:",
+              f"            try: b.{e.name}(a, {'o, ' if operand else ''}a)",
+              "            except Exception: return assigned(E, NAME, self, args, kwargs)",
+              "            s = self.storage or storage_of(self); s.version += 1",
+              f"            if grad: note(s, {name!r})",
+              "            return self"]  # fmt: skip
+    return lines
+
+
+def note(storage: Any, name: str) -> None:
+    """Remember where in the user's code a storage was last written."""
+    line = errors.users_line()
+    if line is not None:
+        storage.written_at = (*line, name)
+
+
+# ---------------------------------------------------------------- the general way
+
+
+def assigned(e: Entry, name: str, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Write the result of calling `e` into `self`."""
+    if not isinstance(self, Tensor):
+        errors.not_a_tensor(name, "self", 0, self)
+    hook = getattr(type(self), "__torch_function__", None)
+    if type(self) not in FAST and self.level is None and hook is not None and not STATE.__dict__.get("plain_subclasses"):
+        return hook(getattr(type(self), name), (type(self),), (self, *args), kwargs)  # type: ignore[no-any-return]
+    check_writable(self, name)
+    tracked = STATE.grad and any(isinstance(a, Tensor) and a.node is not None for a in (self, *args, *kwargs.values()))
+    before = preserve(self) if tracked else self
+    value = e.fn(before, *args, **kwargs)
+    if isinstance(value, Tensor):
+        check_cast(value.dtype, self.dtype)
+        if tuple(value.shape) != tuple(self.shape):
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(value.shape)} ({name})")
+    return assign(self, value, name)
+
+
+def check_writable(x: Tensor, name: str = "") -> None:
+    """Raise RuntimeError where PyTorch forbids writing to a tensor in place."""
+    if x.is_inference() and not STATE.inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.")
+    v = x.view
+    base = v.base if v is not None else None
+    if STATE.grad:
+        if type(x.node) is Leaf and base is None:
+            raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to it under "
+                               "no_grad(), or to a clone.")  # fmt: skip
+        if base is not None and type(base.node) is Leaf:
+            raise RuntimeError(f"a view of a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to "
+                               "it under no_grad(), or to a clone.")  # fmt: skip
+        if v is not None and v.origin and base is not None and (base.node is not None or x.node is not None):
+            _forbidden_view(v, x)
+    if self_overlapping(x):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                           f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
+
+
+def _forbidden_view(v: View, x: Tensor) -> None:
+    if v.origin == "no_grad":
+        raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Clone it, or make "
+                           "the view and the write both inside or both outside the no_grad block.")  # fmt: skip
+    raise RuntimeError(f"Output {x.output_nr} of {v.origin} is a view and is being modified inplace. This view is the output of a "
+                       "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+                       "You should replace the inplace operation by an out-of-place one.")  # fmt: skip
+
+
+def preserve(x: Tensor) -> Tensor:
+    """x as it was, for an op to save: a copy where memory is shared, nothing but the old array where it is not."""
+    if x.level is not None:
+        return x.like(x.node)  # type: ignore[attr-defined, no-any-return]
+    if STATE.modes:
+        return T.clone(x)  # type: ignore[no-any-return]  # seen by whoever watches
+    return make(x.backend, x.backend.clone(arr(x)) if x.backend.aliasing else arr(x), x.dtype, x.node)
+
+
+def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
+    """x := u for the elements that x names, with their history; u is cast and broadcast."""
+    if u.backend is not x.backend:
+        u = T.to_device(u, x.backend)
+    if u.dtype is not x.dtype:
+        u = T.to_dtype(u, x.dtype)
+    if tuple(u.shape) != tuple(x.shape):
+        if broadcast_shapes([tuple(u.shape), tuple(x.shape)]) != tuple(x.shape):
+            raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape of the value {list(u.shape)} ({name})")
+        u = T.expand(u, tuple(x.shape))
+    if u.level is not None and x.level is not u.level:
+        if x.level is None or _inner(u.level, x.level):
+            raise RuntimeError(f"vmap: inplace arithmetic ({name}) would write a value that a function transform wraps into a tensor from "
+                               "outside it. Clone the tensor inside the transform, or use the out-of-place form.")  # fmt: skip
+    for mode in STATE.modes:
+        mode.wrote(x, u)
+    base = x.view.base if x.view is not None and x.view.base is not None else x
+    if x.level is not None:
+        return _assign_wrapper(x, u, base)
+    tracked = STATE.grad and (u.node is not None or base.node is not None)
+    node = u.node
+    if tracked and base is not x:  # the node first: its rule needs nothing from the values
+        assert x.view is not None
+        written = strip(base)
+        record(T.write_view.entry, (base, u, mask_of(base, x.view), x.view), (written,), base.dtype)
+        node = written.node
+    elif tracked and node is not None and u.view is not None:
+        node = T.clone(u).node  # a view's node must not become the base's: later writes would rebase it twice
+    with quiet():
+        write(x, arr(u))
+    if STATE.grad:
+        note(storage_of(x), name)
+    if tracked:
+        base.node = node
+        for v in living(storage_of(base)):
+            if v is not base and v.view is not None and v.view.base is base:
+                v.node = replay(base, v.view).node
+    return x
+
+
+def _inner(a: Any, b: Any) -> bool:
+    """Whether level `a` lies inside level `b`."""
+    return a in STATE.modes and b in STATE.modes and STATE.modes.index(a) > STATE.modes.index(b)
+
+
+def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
+    """Wrappers are values: the base gets a new payload, and views of it replay."""
+    if u.level is not x.level:
+        u = x.level.lift(u)
+    base.adopt(u if base is x else T.write_view(base, u, mask_of_shape(base, x.view), x.view))  # type: ignore[attr-defined]
+    for v in living(base.storage) if base.storage is not None else ():
+        if v is not base and v.view is not None:
+            v.adopt(replay(base, v.view))  # type: ignore[attr-defined]
+    return x
+
+
+def mask_of_shape(base: Tensor, view: Any) -> Tensor:
+    """`mask_of` for a wrapper: a plain tensor of the shape the wrapper shows."""
+    return mask_of(base, view)
+
+
+def _write_view(xp: Any, base: Any, value: Any, mask: Any, view: Any) -> Any:
+    """`base` with the elements that `view` names replaced by `value`; mask is True at those elements."""
+    return xp.where(mask, put(xp, value, view), base)
+
+
+_write_view.__annotations__ = {"base": "Num", "value": "Num", "mask": "Index"}
+
+
+def define() -> None:
+    """Register the op that in-place writes to views leave on the tape."""
+    register("write_view", _write_view, spaces=(), exact=True,
+             vjp=(lambda xp, g, mask: xp.where(mask, xp.full((), 0, xp.like(g)), g), lambda xp, g, view: read(xp, g, view)))  # fmt: skip

@@ -1,0 +1,121 @@
+"""The op entry: one op, said once. The signature of its forward is its public signature, annotations are the schema.
+
+Annotations of parameters, by name:
+    Num      tensor or Python number; promoted with the other Nums, differentiated
+    Nums     sequence of tensors; the same for each of its members
+    Index    tensor taken as it is (integer indices, masks); not promoted, not differentiated
+    Indices  tuple of tensors and None, taken as they are
+    Dim      a dimension number: wrapped and checked against the first tensor's rank
+    Dims     one or several of them, or None for all
+    Ints     a size or list of ints; as the last positional parameter it may be given as separate arguments
+    Cast     a dtype or None: the Nums are cast to it first
+Everything else is passed through as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Num = Nums = Index = Indices = Dim = Dims = Ints = Cast = Any
+
+TENSORS = frozenset(("Num", "Nums", "Index", "Indices"))
+DIFFERENTIABLE = frozenset(("Num", "Nums"))
+SEQUENCES = frozenset(("Nums", "Indices"))
+
+
+class Rule:
+    """A derivative rule and the names it asks for: xp, g, shape (of the input in question), outputs, tensors, parameters.
+
+    `one`: gives the gradient of one input; otherwise a tuple, one for each. `times`: is a plain derivative, so the gradient is g
+    times its conjugate.
+    """
+
+    __slots__ = ("fn", "names", "one", "times")
+
+    def __init__(self, fn: Callable[..., Any], one: bool = True, times: bool = False) -> None:
+        self.fn, self.names, self.one, self.times = fn, parameter_names(fn), one, times
+
+    def __call__(self, env: dict[str, Any]) -> Any:
+        value = self.fn(*[env[name] for name in self.names])
+        return env["xp"].mul(env["g"], env["xp"].conj(value)) if self.times else value
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One op. Rules are functions of what they name; see `Rule`."""
+
+    name: str
+    forward: Callable[..., Any]  # (xp, *args) on arrays and on Tensors alike; a composite is (*args) on Tensors
+    vjp: tuple[Rule | None, ...] = ()  # one rule a differentiable input, or one function giving all
+    deriv: bool = False  # the rules are plain derivatives d out / d input: elementwise and holomorphic
+    linear: str | None = None  # "jointly" | "each": linear in its inputs together, or in each: the jvp is the op itself
+    jvp: Callable[..., Any] | None = None  # (xp, tangents, out, *args); not stated: the vjp of the vjp
+    batch: Callable[..., Any] | None = None  # (fn, size, flags, args); not stated: from the annotations
+    dtype: Any = "same"  # of the result: same | float | real | sum | a dtype | a function of the promoted dtype
+    accept: str = "biufc"  # kinds of promoted dtype that the op is defined for
+    opaque: bool = False  # the forward calls the backend's primitive: a mode cannot look inside
+    composite: bool = False  # a plain function of public ops
+    kernel: bool = False  # a backend may hold a fused kernel of this name
+    view: bool = False  # the result shares the input's memory
+    elementwise: bool = False  # operands broadcast
+    exact: bool = False  # moves or compares elements without arithmetic: half types need no wider dtype
+    random: bool = False
+    check: Callable[..., None] | None = None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
+    canon: Callable[..., Any] | None = None  # (*args) -> args, where the annotations are not enough
+    outs: tuple[str, ...] = ("out",)  # names of the outputs; those not in `diff_outs` have no gradient
+    diff_outs: tuple[str, ...] = ("out",)
+    # public names
+    spaces: tuple[str, ...] = ("",)  # public modules that show it: "" is framework itself; () keeps it private
+    alias: tuple[str, ...] = ()
+    method: bool = True
+    inplace: bool = False
+    doc: str = ""
+    # derived
+    params: tuple[str, ...] = ()
+    positional: int = 0  # how many of them may be given by position
+    kinds: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    order: tuple[str | None, ...] = ()  # the kind of each parameter
+    tensors: tuple[str, ...] = ()  # names of tensor parameters; of differentiable ones; of the others
+    nums: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    uses: frozenset[str] = frozenset()  # every name that a rule asks for
+    saves: bool = False  # whether a rule asks for a tensor or an output
+    sequences: bool = False
+    cast: str | None = None
+    result: Any = None  # the namedtuple of several outputs
+    fn: Any = None  # the public function
+    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+
+    def run(self, xp: Any, args: Any) -> Any:
+        """The forward on all arguments in order (a composite takes no `xp`)."""
+        head = () if self.composite else (xp,)
+        if self.positional == len(self.params):
+            return self.forward(*head, *args)
+        return self.forward(*head, *args[: self.positional], **self.keywords(args))
+
+    def call(self, args: Any) -> Any:
+        """The public function on all arguments in order."""
+        if self.positional == len(self.params):
+            return self.fn(*args)
+        return self.fn(*args[: self.positional], **self.keywords(args))
+
+    def keywords(self, args: Any) -> dict[str, Any]:
+        """The keyword-only arguments among all arguments in order, by name."""
+        return dict(zip(self.params[self.positional :], args[self.positional :], strict=True))
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], Entry], tuple[str]]:
+        from .registry import entry_named
+
+        return entry_named, (self.name,)
+
+
+def parameter_names(f: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of a plain function's parameters, positional and keyword-only."""
+    code = f.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

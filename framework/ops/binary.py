@@ -1,0 +1,116 @@
+"""Elementwise ops of two operands, either of which may be a Python number. Rules never unbroadcast: the engine does."""
+
+from __future__ import annotations
+
+from backends.dtypes import bool_
+from framework.dispatch.registry import T, attach, binary, op
+from framework.dispatch.schema import Index, Num
+
+
+# ---------------------------------------------------------------- arithmetic
+def _no_bool_minus(input, other):
+    for x in (input, other):
+        if getattr(x, "dtype", None) is bool_ or x is True or x is False:
+            if getattr(input, "dtype", None) is bool_ and getattr(other, "dtype", bool_) is bool_ and not isinstance(other, (int, float)):
+                raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+                                   "operator instead.")  # fmt: skip
+            raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+                               "the `~` or `logical_not()` operator instead.")  # fmt: skip
+
+
+add = binary("add", linear="jointly", vjp=(lambda g: g, lambda g: g))
+sub = binary("sub", linear="jointly", vjp=(lambda g: g, lambda g: -g), check=_no_bool_minus, inplace=True)
+mul = binary("mul", deriv=(lambda other: other, lambda input: input))
+div = binary("div", dtype="float", deriv=(lambda other: 1 / other, lambda other, out: -out / other))
+rsub = binary("rsub", lambda xp, input, other: xp.sub(other, input), linear="jointly", vjp=(lambda g: -g, lambda g: g), check=_no_bool_minus,
+              inplace=False)  # fmt: skip
+rdiv = binary("rdiv", lambda xp, input, other: xp.div(other, input), dtype="float", spaces=(),
+              deriv=(lambda input, out: -out / input, lambda input: 1 / input), inplace=False)  # fmt: skip
+maximum = binary("maximum", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
+                                 lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
+minimum = binary("minimum", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
+                                 lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
+atan2 = binary("atan2", dtype="float", deriv=(lambda input, other: other / (input * input + other * other),
+                                              lambda input, other: -input / (input * input + other * other)), alias=("arctan2",))  # fmt: skip
+pow = binary("pow", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
+                         lambda xp, g, input, other, out: g * xp.conj(_pow_exponent(xp, input, other, out))),
+             check=lambda input, other: _no_negative_power(input, other))  # fmt: skip
+
+
+def _shared(xp, g, wins, input, other):
+    """The gradient of a maximum: whole to the one that wins, half to each at a tie."""
+    tie = xp.eq(input, other)
+    return xp.where(wins, g, xp.where(tie, g * 0.5, xp.full((), 0, xp.like(g))))
+
+
+def _pow_base(xp, base, exponent):
+    """other * input ** (other - 1), and 0 where the exponent is 0 (there 0 ** -1 would give nan)."""
+    value = exponent * xp.pow(base, exponent - 1)
+    if isinstance(exponent, (int, float, complex)):
+        return value if exponent != 0 else xp.full(tuple(base.shape), 0, xp.like(base))
+    return xp.where(xp.eq(exponent, 0), xp.full((), 0, xp.like(value)), value)
+
+
+def _pow_exponent(xp, base, exponent, out):
+    """out * log(input), and 0 where the base is 0 and the exponent not negative (the limit)."""
+    if isinstance(base, (int, float, complex)):
+        base = xp.full((), base, xp.like(out))
+    flat = xp.logical_and(xp.eq(base, 0), xp.ge(xp.real(exponent), 0))
+    zero = xp.full((), 0, xp.like(out))
+    return xp.where(flat, zero, out * xp.log(xp.where(flat, xp.full((), 1, xp.like(out)), base)))
+
+
+def _no_negative_power(input, other):
+    integral = getattr(input, "dtype", None) is None and isinstance(input, int) or getattr(getattr(input, "dtype", None), "category", 9) < 2
+    if integral and isinstance(other, int) and other < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+
+
+# ---------------------------------------------------------------- division with rounding
+def _no_zero_divisor(input, other):
+    integral = all(getattr(getattr(x, "dtype", None), "category", 1 if isinstance(x, int) else 2) < 2 for x in (input, other))
+    if integral and (other == 0 if isinstance(other, int) else bool((other == 0).any())):
+        raise RuntimeError("ZeroDivisionError")
+
+
+floor_divide = binary("floor_divide", accept="biuf", check=_no_zero_divisor)
+remainder = binary("remainder", linear=None, accept="biuf", check=_no_zero_divisor,
+                   vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.floor_divide(input, other)))  # fmt: skip
+fmod = binary("fmod", accept="biuf", check=_no_zero_divisor,
+              vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.trunc(input / other)))  # fmt: skip
+
+# ---------------------------------------------------------------- comparison and logic
+eq = binary("eq", dtype=bool_, exact=True, inplace=True)
+ne = binary("ne", dtype=bool_, exact=True, inplace=True, alias=("not_equal",))
+lt = binary("lt", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less",))
+le = binary("le", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less_equal",))
+gt = binary("gt", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater",))
+ge = binary("ge", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater_equal",))
+logical_and = binary("logical_and", dtype=bool_, exact=True, inplace=True)
+logical_or = binary("logical_or", dtype=bool_, exact=True, inplace=True)
+logical_xor = binary("logical_xor", dtype=bool_, exact=True, inplace=True)
+bitwise_and = binary("bitwise_and", accept="biu", exact=True)
+bitwise_or = binary("bitwise_or", accept="biu", exact=True)
+bitwise_xor = binary("bitwise_xor", accept="biu", exact=True)
+
+
+@op(linear="jointly", opaque=True, elementwise=True, exact=True, spaces=(),
+    vjp=(lambda xp, g, condition: xp.where(condition, g, xp.full((), 0, xp.like(g))),
+         lambda xp, g, condition: xp.where(condition, xp.full((), 0, xp.like(g)), g)))  # fmt: skip
+def where(xp, condition: Index, input: Num, other: Num):
+    """`input` where the condition holds, else `other`."""
+    return xp.where(condition, input, other)
+
+
+# ---------------------------------------------------------------- operators
+def _operator(f):
+    """A binary operator: operands that are no tensors or numbers are left to their own reflected operator."""
+    return f
+
+
+attach(__add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv,
+       __pow__=pow, __rpow__=lambda self, other: pow(other, self), __floordiv__=floor_divide,
+       __rfloordiv__=lambda self, other: floor_divide(other, self), __mod__=remainder,
+       __rmod__=lambda self, other: remainder(other, self), __eq__=eq, __ne__=ne, __lt__=lt, __le__=le, __gt__=gt, __ge__=ge,
+       __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or, __ror__=bitwise_or, __xor__=bitwise_xor,
+       __rxor__=bitwise_xor, __neg__=T.neg, __pos__=T.positive, __abs__=T.abs, __invert__=T.bitwise_not, __hash__=object.__hash__)  # fmt: skip

@@ -1,0 +1,125 @@
+"""Views: a forward and its transpose each; geometry, in-place writes and replay follow from them."""
+
+from __future__ import annotations
+
+from framework.core.shape import as_ints, infer_size, wrap_dim
+from framework.dispatch.registry import T, op
+from framework.dispatch.schema import Dim, Ints, Num
+
+
+def _fit(input, shape):
+    return (infer_size(as_ints(shape), input.numel()),)
+
+
+@op(view=True, opaque=True, linear="each", canon=_fit, vjp=(lambda xp, g, shape: xp.reshape(g, shape),),
+    batch=lambda fn, size, flags, args: fn(args[0], (size, *args[1])))  # fmt: skip
+def reshape(xp, input: Num, shape: Ints):
+    """The same elements in row-major order under another shape; a view where strides allow, else a copy."""
+    return xp.reshape(input, shape)
+
+
+def _expanded(input, size):
+    lead = len(size) - input.ndim
+    if lead < 0:
+        raise RuntimeError(f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the "
+                           f"tensor ({input.ndim}); got sizes {list(size)} for a tensor of shape {list(input.shape)}")  # fmt: skip
+    shape = list(size)
+    for i, n in enumerate(shape):
+        have = input.shape[i - lead] if i >= lead else 1
+        if n == -1:
+            if i < lead:
+                raise RuntimeError(f"expand: the expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+            shape[i] = have
+        elif have != n and have != 1:
+            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension {i}. "
+                               f"Target sizes: {list(size)}. Tensor sizes: {list(input.shape)}")  # fmt: skip
+    return (tuple(shape),)
+
+
+def _expand_batch(fn, size, flags, args):
+    x, shape = args
+    return fn(T.reshape(x, (size, *[1] * (len(shape) - x.ndim + 1), *x.shape[1:])), (size, *shape))
+
+
+@op(view=True, opaque=True, linear="each", canon=_expanded, vjp=(lambda g: g,), batch=_expand_batch)  # the engine sums broadcasts away
+def expand(xp, input: Num, size: Ints):
+    """Dimensions of size 1 repeated without copying; -1 keeps a size."""
+    return xp.expand(input, size)
+
+
+def _permutation(input, dims):
+    wrapped = tuple([wrap_dim(d, input.ndim) for d in as_ints(dims)])
+    if len(wrapped) != input.ndim:
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+                           f"of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wrapped)}")  # fmt: skip
+    if len(set(wrapped)) != len(wrapped):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}")
+    return (wrapped,)
+
+
+def inverse(dims):
+    """The permutation that undoes one."""
+    back = [0] * len(dims)
+    for i, d in enumerate(dims):
+        back[d] = i
+    return tuple(back)
+
+
+@op(view=True, opaque=True, linear="each", canon=_permutation, vjp=(lambda xp, g, dims: xp.permute(g, inverse(dims)),),
+    batch=lambda fn, size, flags, args: fn(args[0], (0, *[d + 1 for d in args[1]])))  # fmt: skip
+def permute(xp, input: Num, dims: Ints):
+    """The dimensions in another order."""
+    return xp.permute(input, dims)
+
+
+@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g: xp.mT(g),), batch=lambda fn, size, flags, args: fn(args[0]), spaces=())
+def mT(xp, input: Num):
+    """The last two dimensions swapped."""
+    return xp.mT(input)
+
+
+@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g, shape: xp.reshape(g, shape),), spaces=(),
+    batch=lambda fn, size, flags, args: fn(args[0], tuple([d + 1 for d in args[1]])))  # fmt: skip
+def unsqueeze(xp, input: Num, dims):
+    """Dimensions of size 1 inserted so that they stand at `dims` of the result."""
+    return xp.unsqueeze(input, dims)
+
+
+@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g, dims: xp.unsqueeze(g, dims),), spaces=(),
+    batch=lambda fn, size, flags, args: fn(args[0], tuple([d + 1 for d in args[1]])))  # fmt: skip
+def squeeze(xp, input: Num, dims):
+    """Dimensions of size 1 at `dims` dropped."""
+    return xp.squeeze(input, dims)
+
+
+def _inner_key(fn, size, flags, args):
+    return fn(args[0], (slice_all, *args[1]), *([(size, *args[2])] if len(args) > 2 else []))
+
+
+slice_all = slice(None)
+
+
+@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g, key, shape: xp.slice_put(g, key, shape),), batch=_inner_key, spaces=(), trim=True)
+def slice_(xp, input: Num, key):
+    """Basic indexing by a tuple of ints, slices with positive step, None and at most one Ellipsis."""
+    return xp.slice(input, key)
+
+
+@op(opaque=True, linear="each", vjp=(lambda xp, g, key: xp.slice(g, key),), batch=_inner_key, spaces=(), exact=True)
+def slice_put(xp, input: Num, key, size):
+    """Zeros of shape `size` with `input` written at `key`: the transpose of `slice`."""
+    return xp.slice_put(input, key, size)
+
+
+def _diagonal_batch(fn, size, flags, args):
+    x, offset, dim1, dim2 = args
+    return fn(x, offset, dim1 + 1, dim2 + 1)
+
+
+@op(view=True, opaque=True, linear="each", batch=_diagonal_batch,
+    vjp=(lambda xp, g, shape, offset, dim1, dim2: xp.diagonal_put(g, shape, offset, dim1, dim2),))  # fmt: skip
+def diagonal(xp, input: Num, offset=0, dim1: Dim = 0, dim2: Dim = 1):
+    """The diagonal of the matrices in dimensions `dim1` and `dim2`, as the last dimension."""
+    return xp.diagonal(input, offset, dim1, dim2)
+
+
