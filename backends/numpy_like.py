@@ -115,6 +115,8 @@ class NumpyLike(ArrayAPI):
         if not x.flags.writeable:
             return self.np.broadcast_to(x, shape)
         lead = len(shape) - x.ndim
+        if lead < 0 or any([n != m and n != 1 or m < 0 for n, m in zip(x.shape, shape[lead:])]):
+            raise ValueError(f"cannot expand {x.shape} to {shape}")
         strides = (0,) * lead + tuple([0 if n != m else s for n, m, s in zip(x.shape, shape[lead:], x.strides)])
         return self._strided(x, shape, strides)
 

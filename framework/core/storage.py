@@ -66,14 +66,18 @@ class View:
     `origin` says why writing to it may be forbidden: "" for an ordinary view, else how PyTorch names the reason.
     """
 
-    __slots__ = ("base", "chain", "origin", "shadow")
+    __slots__ = ("__dict__", "base", "chain")
     base: Tensor | None
     chain: Any
-    shadow: Any
-    origin: str
+    shadow: Any = None
+    origin: str = ""
 
     def __init__(self, base: Tensor | None, chain: Any, shadow: Any, origin: str = "") -> None:
-        self.base, self.chain, self.shadow, self.origin = base, chain, shadow, origin
+        self.base, self.chain = base, chain
+        if shadow is not None:
+            self.shadow = shadow
+        if origin:
+            self.origin = origin
 
     def links(self) -> list[tuple[Any, tuple[Any, ...], tuple[int, ...]]]:
         """The chain as a list, first view first: (entry, parameters, shape before)."""

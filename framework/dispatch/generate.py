@@ -148,14 +148,15 @@ def fast_path(e: Entry) -> list[str]:
         same += ["b.guards"]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
     lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
-    lines += [f"            {p} = Ints({p})" for p in static if e.kinds.get(p) == "Ints"]
-    if e.canon:
+    if not e.trusting:
+        lines += [f"            {p} = Ints({p})" for p in static if e.kinds.get(p) == "Ints"]
+    if e.canon and not e.trusting:
         lines += [f"            {', '.join(static)}, = canon({lead}, {', '.join(static)})"]
     # 3. compute and wrap
     given = [(p, f"a_{p}" if p in e.tensors else p) for p in e.params if p != e.cast]
     raw = ", ".join(value for _, value in given)
     named = ", ".join(value if p in e.params[: e.positional] else f"{p}={value}" for p, value in given)
-    call = f"b.{e.name}({raw})" if e.opaque and e.elementwise else f"forward(b, {named})"
+    call = f"b.{e.name}({raw})" if is_primitive(e) else f"forward(b, {named})"
     if e.kernel:
         call = f"b.{e.name}({raw}) if {e.name!r} in b.kernels else {call}"
     lines += [f"            r = {call}"]
@@ -165,15 +166,19 @@ def fast_path(e: Entry) -> list[str]:
         lines += [f"        if r.base is not (a_{lead} if a_{lead}.base is None else a_{lead}.base): return slow(E, {arguments}, out)"]
     else:
         lines += ["        if type(r) is not b.array: r = b.asarray(r)"]
+    if e.trusting == "sized":
+        lines += [f"        {static[-1]} = r.shape"]
     result = "d" if e.dtype in ("same", "float", "real", "sum") else "RESULT"
     lines += [f"        t = new(Tensor); t.array = r; t.backend = b; t.dtype = {result}"]
     params = "(" + "".join(f"{p}, " for p in static) + ")"
     if e.view:
         lines += [f"        s = {lead}.storage or storage_of({lead}); t.storage = s; views = s.views; views.append(ref(t))",
                   "        if len(views) > s.limit: s.views.pop(); s.add(t)",
-                  f"        v = {lead}.view; w = t.view = new(View); w.shadow = None",
-                  f"        if v is None or v.base is None: w.base = {lead}; w.origin = ''; w.chain = (None, E, {params}, a_{lead}.shape)",
-                  f"        else: w.base = v.base; w.origin = v.origin; w.chain = (v.chain, E, {params}, a_{lead}.shape)"]  # fmt: skip
+                  f"        v = {lead}.view; w = t.view = new(View)",
+                  f"        if v is None or v.base is None: w.base = {lead}; w.chain = (None, E, {params}, a_{lead}.shape)",
+                  "        else:",
+                  f"            w.base = v.base; w.chain = (v.chain, E, {params}, a_{lead}.shape)",
+                  "            if v.origin: w.origin = v.origin"]  # fmt: skip
     else:
         lines += ["        t.storage = t.view = None"]
     if not e.vjp:
@@ -196,6 +201,15 @@ def fast_path(e: Entry) -> list[str]:
     if e.view:
         lines += [f"            if n_{lead} is not None: w.origin = 'no_grad'"]
     return ["    " + line for line in [*lines, "        return t"]]
+
+
+def is_primitive(e: Entry) -> bool:
+    """Whether the forward only hands its parameters to the backend's primitive of the same name, which can be called directly."""
+    names = [p for p in e.params if p != e.cast]
+    scope: dict[str, Any] = {}
+    exec(f"def f(xp, {', '.join(e.params)}): return xp.{e.name}({', '.join(names)})", scope)
+    plain, own = scope["f"].__code__, e.forward.__code__
+    return bool(plain.co_code == own.co_code and plain.co_names == own.co_names)
 
 
 def _askers(e: Entry, name: str) -> list[str]:

@@ -63,7 +63,8 @@ class Entry:
     exact: bool = False  # moves or compares elements without arithmetic: half types need no wider dtype
     random: bool = False
     check: Callable[..., None] | None = None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
-    canon: Callable[..., Any] | None = None  # (*args) -> args, where the annotations are not enough
+    canon: Callable[..., Any] | None = None  # (first tensor, *others that are no tensors) -> those, where annotations are not enough
+    trusting: str = ""  # on the fast path the library checks and wraps: "checked"; "sized": the last parameter is the result's shape
     outs: tuple[str, ...] = ("out",)  # names of the outputs; those not in `diff_outs` have no gradient
     diff_outs: tuple[str, ...] = ("out",)
     # public names

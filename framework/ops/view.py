@@ -11,7 +11,7 @@ def _fit(input, shape):
     return (infer_size(as_ints(shape), input.numel()),)
 
 
-@op(view=True, opaque=True, linear="each", canon=_fit, vjp=(lambda xp, g, shape: xp.reshape(g, shape),),
+@op(view=True, opaque=True, linear="each", canon=_fit, trusting="sized", vjp=(lambda xp, g, shape: xp.reshape(g, shape),),
     batch=lambda fn, size, flags, args: fn(args[0], (size, *args[1])))  # fmt: skip
 def reshape(xp, input: Num, shape: Ints):
     """The same elements in row-major order under another shape; a view where strides allow, else a copy."""
@@ -41,7 +41,7 @@ def _expand_batch(fn, size, flags, args):
     return fn(T.reshape(x, (size, *[1] * (len(shape) - x.ndim + 1), *x.shape[1:])), (size, *shape))
 
 
-@op(view=True, opaque=True, linear="each", canon=_expanded, vjp=(lambda g: g,), batch=_expand_batch)  # the engine sums broadcasts away
+@op(view=True, opaque=True, linear="each", canon=_expanded, trusting="sized", vjp=(lambda g: g,), batch=_expand_batch)  # the engine sums broadcasts away
 def expand(xp, input: Num, size: Ints):
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
     return xp.expand(input, size)
@@ -65,7 +65,7 @@ def inverse(dims):
     return tuple(back)
 
 
-@op(view=True, opaque=True, linear="each", canon=_permutation, vjp=(lambda xp, g, dims: xp.permute(g, inverse(dims)),),
+@op(view=True, opaque=True, linear="each", canon=_permutation, trusting="checked", vjp=(lambda xp, g, dims: xp.permute(g, inverse(dims)),),
     batch=lambda fn, size, flags, args: fn(args[0], (0, *[d + 1 for d in args[1]])))  # fmt: skip
 def permute(xp, input: Num, dims: Ints):
     """The dimensions in another order."""

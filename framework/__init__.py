@@ -1,0 +1,20 @@
+"""PyTorch's API in Python you can read: tensors and autograd on NumPy, CuPy and MLX."""
+
+from backends.dtypes import (
+    bfloat16, bool_, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
+    uint32, uint64,
+)  # fmt: skip
+from framework.core.defaults import get_default_dtype, set_default_dtype
+from framework.core.device import device, get_default_device, set_default_device
+from framework.core.shape import Size
+from framework.core.tensor import Tensor
+
+from . import ops as _ops
+from . import autograd
+from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .dispatch.registry import PUBLIC as _PUBLIC
+
+globals().update(_PUBLIC[""])
+bool = bool_
+float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
+__version__ = "0.1.0"

@@ -1,0 +1,9 @@
+"""Automatic differentiation: `backward`, `grad`, grad modes, hooks."""
+
+from .api import backward, grad
+from .grad_mode import (
+    enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
+)  # fmt: skip
+
+__all__ = ["backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+           "set_grad_enabled"]  # fmt: skip
