@@ -10,7 +10,7 @@ from framework.core.shape import Size
 from framework.core.tensor import Tensor
 
 from . import ops as _ops
-from . import autograd
+from . import autograd, func
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .dispatch.registry import PUBLIC as _PUBLIC
 

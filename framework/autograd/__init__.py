@@ -1,5 +1,8 @@
 """Automatic differentiation: `backward`, `grad`, grad modes, hooks."""
 
+from framework.dispatch.reverse import provide as _provide
+
+from . import engine as _engine
 from .api import backward, grad
 from .grad_mode import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
@@ -7,3 +10,5 @@ from .grad_mode import (
 
 __all__ = ["backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
            "set_grad_enabled"]  # fmt: skip
+
+_provide(_engine.run)

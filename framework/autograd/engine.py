@@ -107,7 +107,9 @@ class _Walk:
                 slots[n.index] = g  # type: ignore[attr-defined]
                 continue
             else:
-                g = run_pre_hooks(self, n, g)
+                hooked = kind is not Node and n.hooks is not None
+                if hooked:
+                    g = run_pre_hooks(self, n, g)
                 if wanted is not None and n in wanted:
                     found[n] = g
                 if not self._feeds(n, useful):
@@ -115,7 +117,7 @@ class _Walk:
                 if n.saved is None and n.entry.saves:
                     freed(n)
                 out = n.reverse(self, g) if hasattr(n, "reverse") else fitted(n, xp, backward_generic(n, g, xp, self.create))
-                if n.hooks is not None:
+                if hooked:
                     out = run_post_hooks(self, n, out, g)
             for m, x in zip(n.edges, out):
                 if x is None or m is None or not every and m not in useful:

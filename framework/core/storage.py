@@ -53,6 +53,22 @@ class Storage:
             self.limit = 2 * len(self.views) + 8
 
 
+class InferenceStorage(Storage):
+    """Storage of a tensor made in inference mode: no version counter, so nothing that needs one may save it."""
+
+    __slots__ = ()
+    inference = True
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+                           "use it in autograd.")  # fmt: skip
+
+    @version.setter
+    def version(self, value: int) -> None:
+        pass
+
+
 def living(storage: Storage) -> list[Tensor]:
     """The tensors on a storage that are still alive."""
     pairs = [(r, t) for r in storage.views if (t := r()) is not None]
@@ -149,7 +165,8 @@ def write(x: Tensor, value: Any) -> None:
         except BaseException:
             memory.flat = flat
             raise
-    s.version += 1
+    if not s.inference:
+        s.version += 1
 
 
 def share(x: Tensor, array: Any, view: View | None, node: Node | None = None) -> Tensor:

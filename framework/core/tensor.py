@@ -10,7 +10,7 @@ from . import device as devices
 from .graph import Leaf, Node, Pick
 from .shape import Size
 from .state import STATE
-from .storage import Storage, View, geometry_of, refresh, share, storage_of
+from .storage import InferenceStorage, Storage, View, geometry_of, refresh, share, storage_of
 
 if TYPE_CHECKING:
     from .device import device
@@ -338,6 +338,9 @@ def make(backend: Any, array: Any, dtype: dtype | None = None, node: Node | None
     t.array = array if type(array) is backend.array else backend.asarray(array)
     t.backend, t.dtype, t.node = backend, dtype or backend.dtype_of(t.array), node
     t.storage = t.view = None
+    if STATE.inference:
+        t.storage = InferenceStorage()
+        t.storage.add(t)
     return t
 
 

@@ -80,7 +80,7 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
             lines = [f"    if {test}: return forward({call})", last]
         else:
             lines = [f"    return forward({call})"]
-    elif e.random or e.sequences or len(e.outs) > 1 or not e.nums or callable(e.dtype):
+    elif e.random or e.sequences or len(e.outs) > 1 or not e.nums or e.dtype is None or callable(e.dtype):
         lines = [last]
     else:
         lines = [*fast_path(e), last]

@@ -15,7 +15,7 @@ from framework.core.tensor import Tensor, arr, make, version_of
 
 from . import errors
 from .registry import T
-from .schema import Entry
+from .schema import DIFFERENTIABLE, Entry
 
 new = object.__new__
 
@@ -41,8 +41,7 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     n.seq = next_seq()
     out = outs[e.outs.index(e.diff_outs[0])]
     n.shape, n.dtype, n.outputs = tuple(out.shape), out.dtype, len(e.diff_outs)
-    mixed = compute is not None and (compute is not n.dtype or any(m is not None and m.dtype is not compute for m in edges))
-    n.compute = compute if mixed or any(isinstance(a, Tensor) and a.dtype is not compute for a in args) else None
+    n.compute = compute if compute is not None and _casts(e, args, n.dtype, compute) else None
     saved = tuple([a if p in needed else None for a, p in zip(args, e.params, strict=True) if p in e.tensors])
     for t in saved:
         if isinstance(t, Tensor) and t.is_inference():
@@ -61,6 +60,14 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
             o = outs[e.outs.index(q)]
             o.node = Pick(n, i, o)
     return result
+
+
+def _casts(e: Entry, args: tuple[Any, ...], result: dtype, compute: dtype) -> bool:
+    """Whether the forward ran in a dtype that is not everybody's."""
+    if result is not compute:
+        return True
+    return any([isinstance(x, Tensor) and x.dtype is not compute for a, k in zip(args, e.order, strict=True) if k in DIFFERENTIABLE
+                for x in (a if type(a) is tuple else (a,))])  # fmt: skip
 
 
 def _versions(t: Any) -> Any:

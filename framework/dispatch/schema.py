@@ -39,7 +39,14 @@ class Rule:
 
     def __call__(self, env: dict[str, Any]) -> Any:
         value = self.fn(*[env[name] for name in self.names])
-        return env["xp"].mul(env["g"], env["xp"].conj(value)) if self.times else value
+        return env["g"] * conjugate(env["xp"], value) if self.times else value
+
+
+def conjugate(xp: Any, value: Any) -> Any:
+    """The complex conjugate of a number, array or Tensor; real ones as they are."""
+    if isinstance(value, (int, float, complex)):
+        return value.conjugate()
+    return xp.conj(value) if xp.dtype_of(value).is_complex else value
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +59,7 @@ class Entry:
     deriv: bool = False  # the rules are plain derivatives d out / d input: elementwise and holomorphic
     linear: str | None = None  # "jointly" | "each": linear in its inputs together, or in each: the jvp is the op itself
     jvp: Callable[..., Any] | None = None  # (xp, tangents, out, *args); not stated: the vjp of the vjp
-    batch: Callable[..., Any] | None = None  # (fn, size, flags, args); not stated: from the annotations
+    batch: Any = None  # (fn, size, flags, args); "dims": from the annotations (the default of opaque ops); "loop"
     dtype: Any = "same"  # of the result: same | float | real | sum | a dtype | a function of the promoted dtype
     accept: str = "biufc"  # kinds of promoted dtype that the op is defined for
     opaque: bool = False  # the forward calls the backend's primitive: a mode cannot look inside

@@ -175,6 +175,11 @@ def dtypes_of(e: Entry, args: tuple[Any, ...], nums: list[Any]) -> tuple[dtype |
     return d, d if e.exact else d.compute, result
 
 
+def compute_dtype(e: Entry, args: tuple[Any, ...], nums: list[Any]) -> dtype | None:
+    """The dtype that an op's forward and rules compute in."""
+    return dtypes_of(e, args, nums)[1]
+
+
 def base(e: Entry, args: tuple[Any, ...]) -> Any:
     """Run an op on arrays and leave a node."""
     nums = operands(e, args)
@@ -191,7 +196,7 @@ def base(e: Entry, args: tuple[Any, ...]) -> Any:
     kernel = e.kernel and e.name in backend.kernels
     r = getattr(backend, e.name)(*raw) if kernel else e.run(backend, raw)
     if e.view:
-        return record(e, args, (view_of(e, args, r),), d)
+        return record(e, args, (view_of(e, args, r),), None)
     outs = tuple([_wrap(backend, x, result if name in e.diff_outs else None)
                   for name, x in zip(e.outs, r if type(r) is tuple else (r,), strict=True)])  # fmt: skip
     return record(e, args, outs, compute)
@@ -224,10 +229,6 @@ def _wrap(backend: Any, x: Any, result: dtype | None) -> Tensor:
     t = make(backend, x)
     if result is not None and t.dtype is not result:
         t = make(backend, backend.astype(t.array, result), result)
-    if STATE.inference:
-        from framework.core.storage import storage_of
-
-        storage_of(t).inference = True
     return t
 
 

@@ -91,6 +91,8 @@ def mask_of(base: Tensor, view: View) -> Tensor:
 
 def self_overlapping(x: Tensor) -> bool:
     """Whether two elements of a view lie at the same place in memory (it was expanded)."""
+    if x.level is not None:
+        return self_overlapping(x.value)  # type: ignore[attr-defined]
     if x.view is None and x.backend.aliasing and arr(x).flags.forc:
         return False
     if x.view is None and not x.backend.aliasing:

@@ -103,11 +103,6 @@ def where(xp, condition: Index, input: Num, other: Num):
 
 
 # ---------------------------------------------------------------- operators
-def _operator(f):
-    """A binary operator: operands that are no tensors or numbers are left to their own reflected operator."""
-    return f
-
-
 attach(__add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv,
        __pow__=pow, __rpow__=lambda self, other: pow(other, self), __floordiv__=floor_divide,
        __rfloordiv__=lambda self, other: floor_divide(other, self), __mod__=remainder,

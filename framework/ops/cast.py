@@ -17,6 +17,12 @@ def clone(xp, input: Num):
     return xp.clone(input)
 
 
+@op(linear="each", exact=True, batch=_whole, vjp=(lambda g: g,), spaces=(), opaque=True)
+def alias(xp, input: Num):
+    """The same elements as another tensor with a node of its own; no view, so that writing to it does not reach the input."""
+    return input
+
+
 @op(opaque=True, linear="each", dtype=None, batch=_whole, vjp=(lambda g: g,), spaces=())
 def to_dtype(xp, input: Num, dtype):
     """The elements cast to `dtype`; the engine casts the gradient back, as for any promotion."""

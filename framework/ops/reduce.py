@@ -38,7 +38,7 @@ def _mean_dtype(input, dim, keepdim, dtype):
         raise RuntimeError(f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {d}")
 
 
-@op(linear="each", vjp=(_mean_vjp,), check=_mean_dtype)
+@op(linear="each", batch="dims", vjp=(_mean_vjp,), check=_mean_dtype)
 def mean(xp, input: Num, dim: Dims = None, keepdim=False, *, dtype: Cast = None):
     """The arithmetic mean over `dim`; nan over no elements."""
     total = xp.sum(input, dim, keepdim)
