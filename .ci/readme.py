@@ -1,4 +1,4 @@
-"""Prints a command of README.md, so that what CI and the tests run is what a reader copies: `python3 .ci/readme.py test`.
+"""Prints a command of README.md, so that what CI and the tests run is what a reader copies: `readme.py test`.
 
 A command is the shell block that follows a comment `<!-- command: NAME -->`.
 """

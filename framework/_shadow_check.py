@@ -10,8 +10,9 @@ __all__ = ["check"]
 
 
 def check() -> None:
-    """Raises ImportError if `import backends` would give, or has given, another package than the one installed with this
-    one; the message names its path and says what to do.
+    """Raises ImportError if `import backends` gives another package than the one that came with this one.
+
+    The message names its path and says what to do.
 
     `backends` is a name that a user's own project may well have for a folder. Without this check the import would fail
     deep inside with an AttributeError or a ModuleNotFoundError that names neither.

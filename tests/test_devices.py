@@ -39,5 +39,5 @@ def test_sample_keeps_tests_marked_every_device():
 
 
 def test_unknown_device_names_the_choices():
-    with pytest.raises(ValueError, match="tpu.*frozen"):
+    with pytest.raises(ValueError, match=r"tpu.*frozen"):
         selection("tpu")
