@@ -41,17 +41,17 @@ def run_and_print(options: argparse.Namespace) -> int:
         print(line(results[-1]), flush=True)
     if options.json:
         Path(options.json).write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
-    return 0
+    return 1 if any("missing" in row for row in results) else 0
 
 
 def run(case: Case, candidate: ModuleType, torch: ModuleType | None, quick: bool) -> dict:
-    """One row of the table. A case that the candidate has no names for yet says which is missing, and is not timed."""
+    """One row of the table. A case that the candidate cannot run says why, and is not timed; the exit status tells."""
     row = {"group": case.group, "name": case.name, "ops": case.ops, "target": case.target}
     try:
         sides = {"ours": case.build(candidate)}
         sides["ours"]()
-    except (AttributeError, ImportError) as error:
-        return row | {"missing": str(error)}
+    except Exception as error:
+        return row | {"missing": f"{type(error).__name__}: {error}"}
     if torch is not None:
         sides["torch"] = case.build(torch)
     if case.numpy is not None:
