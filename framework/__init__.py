@@ -1,5 +1,9 @@
 """PyTorch's API in Python you can read: tensors and autograd on NumPy, CuPy and MLX."""
 
+from framework import _shadow_check
+
+_shadow_check.check()  # before the first import of `backends`
+
 from backends.dtypes import (
     bfloat16, bool_, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
     uint32, uint64,

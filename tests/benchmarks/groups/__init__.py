@@ -1,0 +1,1 @@
+"""One module for each group of benchmarks; importing it registers its cases."""
