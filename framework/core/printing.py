@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from backends.dtypes import bool_, dtype, int64
-from framework.core import defaults
+
+from . import defaults
 
 __all__ = [
     "PrintOptions", "dtype_text", "get_printoptions", "module_name", "printoptions", "set_module_name",
@@ -46,9 +47,11 @@ def dtype_text(d: dtype) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PrintOptions:
-    """precision: digits after the point. threshold: most elements that print in full. edgeitems: entries shown at each
-    end of a summarised dimension. linewidth: where lines break. sci_mode: always (True), never (False), or as the values
-    ask for (None).
+    """How numbers and lines are laid out.
+
+    precision: digits after the point. threshold: most elements that print in full. edgeitems: entries shown at each
+    end of a summarised dimension. linewidth: where lines break. sci_mode: always (True), never (False), or as the
+    values ask (None).
     """
 
     precision: int = 4
@@ -76,8 +79,8 @@ def set_printoptions(
 ) -> None:
     """Set how tensors print; see `PrintOptions`. What is not given stays as it is.
 
-    `profile` ("default", "short" or "full") is applied first. As in PyTorch, `sci_mode` is set by every call: leaving it
-    out means None, so the values decide. ValueError for an unknown profile.
+    `profile` ("default", "short" or "full") is applied first. As in PyTorch, every call sets `sci_mode`: leaving it out
+    means None, so the values decide. ValueError for an unknown profile.
     """
     global _options
     if profile is not None and profile not in PROFILES:
@@ -108,7 +111,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 class _Column:
     """The format that every number of a tensor (or of its real, or of its imaginary parts) is written in."""
 
-    __slots__ = ("spec", "point", "width")
+    __slots__ = ("point", "spec", "width")
 
     def __init__(self, values: Array, options: PrintOptions) -> None:
         self.spec, self.point, self.width = "", "", 1
