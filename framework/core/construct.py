@@ -282,8 +282,8 @@ def check_ndarray(array: Any, *, shared: bool = False) -> dtype:
         found = bfloat16
     if any(stride < 0 for stride in array.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not supported. "
-            "Copy it first, with .copy()"
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "supported. Copy it first, with .copy()"
         )
     if any(stride % native.itemsize for stride in array.strides):
         raise ValueError(

@@ -18,8 +18,23 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from backends.dtypes import (
-    ALL, bfloat16, bool_, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8,
-    uint16, uint32, uint64,
+    ALL,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )  # fmt: skip
 
 from . import defaults

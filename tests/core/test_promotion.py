@@ -7,13 +7,36 @@ import itertools
 import pytest
 
 from backends.dtypes import (
-    ALL, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
-    uint32, uint64,
+    ALL,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )  # fmt: skip
 from framework.core.defaults import set_default_dtype
 from framework.core.promotion import (
-    DIMENSIONED, NUMBER, PROMOTED, WITH_NUMBER, ZERO_DIM, can_cast, check_cast, promote_types, result_type,
-    scalar_type_name, with_number,
+    DIMENSIONED,
+    NUMBER,
+    PROMOTED,
+    WITH_NUMBER,
+    ZERO_DIM,
+    can_cast,
+    check_cast,
+    promote_types,
+    result_type,
+    scalar_type_name,
+    with_number,
 )  # fmt: skip
 
 PAIRS = list(itertools.product(ALL, ALL))
@@ -61,9 +84,9 @@ def test_wide_unsigned_dtypes_meet_floats_only():
     ("a", "b", "result"),
     [
         (uint8, int8, int16), (uint8, int16, int16), (int8, int64, int64), (bool_, uint8, uint8),
-        (int64, float16, float16), (int64, bfloat16, bfloat16), (float16, bfloat16, float32), (float16, complex64, complex64),
-        (bfloat16, complex64, complex64), (float32, complex64, complex64), (float64, complex64, complex128),
-        (uint64, float16, float16), (int64, complex64, complex64),
+        (int64, float16, float16), (int64, bfloat16, bfloat16), (float16, bfloat16, float32),
+        (float16, complex64, complex64), (bfloat16, complex64, complex64), (float32, complex64, complex64),
+        (float64, complex64, complex128), (uint64, float16, float16), (int64, complex64, complex64),
     ],
 )  # fmt: skip
 def test_known_pairs(a, b, result):

@@ -54,9 +54,7 @@ def _compare(data, name):
         return
     assert not isinstance(found, Exception), repr(found)
     assert found.dtype is expected.dtype
-    assert torch.equal(found.nan_to_num(7), expected.nan_to_num(7)) if found.dtype.is_floating_point else (
-        found.tolist() == expected.tolist() or found.dtype.is_complex and str(found) == str(expected)
-    )  # fmt: skip
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
 
 
 @given(st.one_of(_PYTHON, st.lists(_PYTHON, max_size=4)), _DTYPES)

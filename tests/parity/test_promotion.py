@@ -91,4 +91,3 @@ def test_in_place_casts(a):
             found = str(error)
         if not (expected or "").startswith('"add_stub" not implemented'):
             assert found == expected
-
