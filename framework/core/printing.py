@@ -20,29 +20,21 @@ from backends.dtypes import bool_, dtype, int64
 from . import defaults
 
 __all__ = [
-    "PrintOptions", "dtype_text", "get_printoptions", "module_name", "printoptions", "set_module_name",
+    "PrintOptions", "get_printoptions", "module_name", "printoptions", "set_module_name",
     "set_printoptions", "tensor_text", "values_text",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
-_module_name = "framework"
-
 
 def module_name() -> str:
     """The name the package prints itself under, as in `dtype=framework.float64`."""
-    return _module_name
+    return dtype.module
 
 
 def set_module_name(name: str) -> None:
     """Print dtypes as members of the module `name` from now on."""
-    global _module_name
-    _module_name = name
-
-
-def dtype_text(d: dtype) -> str:
-    """The dtype as users write it: `framework.float64`."""
-    return f"{_module_name}.{d.name}"
+    dtype.module = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +235,6 @@ def tensor_text(
     if array is None or (array.ndim != 1 if array.size == 0 else not o.edgeitems):
         named.append(f"size={size}")
     if d not in implied:
-        named.append(f"dtype={dtype_text(d)}")
+        named.append(f"dtype={d!r}")
     body = "..." if array is None else values_text(array, d, options=o, indent=len(prefix))
     return _join_suffixes(prefix + body, [*named, *suffixes], len(prefix), o.linewidth)
