@@ -29,6 +29,7 @@ class dtype:
     is_floating_point: bool
     is_complex: bool
     is_signed: bool
+    module = "framework"  # the name of the package in `repr`: see framework.core.printing.set_module_name
 
     def __new__(cls, name: str) -> dtype:
         try:
@@ -37,7 +38,7 @@ class dtype:
             raise TypeError(f"dtype: there is no dtype {name!r}; known are {', '.join(BY_NAME)}") from None
 
     def __repr__(self) -> str:
-        return f"framework.{self.name}"
+        return f"{self.module}.{self.name}"
 
     def __reduce__(self) -> tuple[type, tuple[str]]:
         return dtype, (self.name,)

@@ -6,14 +6,23 @@ One value for the whole process (not one a thread), as in PyTorch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from backends.dtypes import bool_, complex64, complex128, dtype, float32, float64, int64
 
-__all__ = ["get_default_complex_dtype", "get_default_dtype", "number_dtype", "on_change", "set_default_dtype"]
+__all__ = [
+    "as_dtype",
+    "get_default_complex_dtype",
+    "get_default_dtype",
+    "number_dtype",
+    "on_change",
+    "set_default_dtype",
+]
 
 _default: dtype = float32
 _listeners: list[Callable[[], None]] = []
 _of_number: dict[type, dtype] = {bool: bool_, int: int64, float: float32, complex: complex64}
+_of_python: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def get_default_dtype() -> dtype:
@@ -54,6 +63,19 @@ def number_dtype(number_type: type) -> dtype:
         if base in _of_number:
             return _of_number[base]
     raise TypeError(f"expected a bool, int, float or complex number, got {number_type.__name__}")
+
+
+def as_dtype(d: Any, name: str) -> dtype | None:
+    """The value of an argument `dtype=` of the function `name`: a dtype, None, or a Python type, which means its own width.
+
+    TypeError for anything else.
+    """
+    if d is None or isinstance(d, dtype):
+        return d
+    try:
+        return _of_python[d]
+    except (KeyError, TypeError):
+        raise TypeError(f"{name}(): argument 'dtype' must be a dtype, not {type(d).__name__}") from None
 
 
 def on_change(listener: Callable[[], None]) -> None:

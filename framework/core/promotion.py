@@ -1,13 +1,13 @@
 """The dtype of a result of several operands: PyTorch's promotion.
 
-Dtypes fall into categories, bool < integral < floating < complex. Operands have a rank: tensors with dimensions, then 0-d
-tensors, then Python numbers. Within a rank dtypes promote pairwise (`PROMOTED`); across ranks the higher one decides, unless
-the lower one has the higher category (`OUTRANKED`). A Python float counts as the default dtype, so an int64 tensor plus 1.5
-is float32, while a float16 tensor plus 1.5, or plus a 0-d float64 tensor, stays float16.
+Dtypes fall into categories, bool < integral < floating < complex. Operands have a rank: tensors with dimensions, then
+0-d tensors, then Python numbers. Within a rank dtypes promote pairwise (`PROMOTED`); across ranks the higher one
+decides, unless the lower one has the higher category (`OUTRANKED`). A Python float counts as the default dtype, so an
+int64 tensor plus 1.5 is float32, while a float16 tensor plus 1.5, or plus a 0-d float64 tensor, stays float16.
 
 The two questions asked most are one dictionary lookup each: `PROMOTED[a, b]` for two tensors with dimensions,
-`WITH_NUMBER[a, type(number)]` for a tensor and a Python number. A pair that is missing does not promote: ask the function of the
-same table (`promote_types`, `with_number`), which raises.
+`WITH_NUMBER[a, type(number)]` for a tensor and a Python number. A pair that is missing does not promote: ask the
+function of the same table (`promote_types`, `with_number`), which raises.
 
 There is no complex counterpart of the half types here: float16 with a complex number gives complex64.
 """
@@ -18,14 +18,30 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from backends.dtypes import (
-    ALL, bfloat16, bool_, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
-    uint32, uint64,
+    ALL,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )  # fmt: skip
-from framework.core import defaults
+
+from . import defaults
 
 __all__ = [
-    "DIMENSIONED", "NUMBER", "OUTRANKED", "PROMOTED", "WITH_NUMBER", "ZERO_DIM", "can_cast", "check_cast", "promote_types",
-    "result_type", "scalar_type_name", "with_number",
+    "DIMENSIONED", "NUMBER", "OUTRANKED", "PROMOTED", "WITH_NUMBER", "ZERO_DIM", "can_cast", "check_cast",
+    "promote_types", "result_type", "scalar_type_name", "with_number",
 ]  # fmt: skip
 
 DIMENSIONED: Final = 0  # a tensor with dimensions
@@ -63,7 +79,7 @@ def _promote(a: dtype, b: dtype) -> dtype | None:
 
 
 def _outrank(high: dtype, low: dtype) -> dtype | None:
-    """The dtype if `high` comes from operands of a higher rank than `low`: as wide as `high`, with the higher category."""
+    """The dtype if `high` comes from operands of a higher rank than `low`; None where they do not combine."""
     if high.is_complex:
         return high
     if high.is_floating_point:
@@ -102,7 +118,7 @@ def _no_promotion(a: dtype, b: dtype) -> NoReturn:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype of the highest category among the two that holds the values of both.
 
-    RuntimeError for uint16, uint32 and uint64 with another integer, bool or complex dtype; TypeError if not given dtypes.
+    RuntimeError for uint16, uint32 and uint64 with another integer, bool or complex dtype; TypeError for no dtypes.
     """
     found = PROMOTED.get((type1, type2))
     if found is not None:
