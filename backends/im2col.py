@@ -1,4 +1,4 @@
-"""The matrix of im2col in tiles of bounded size, for the libraries that speak NumPy (names that NumPy and CuPy share)."""
+"""The matrix of im2col in tiles of bounded size, in names that NumPy and CuPy share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-__all__ = ["Columns", "Geometry", "Ints", "Tile", "is_channels_last", "tiles"]
+__all__ = ["Columns", "Ints", "Sliding", "Tile", "empty_as", "is_channels_last", "tiles"]
 
 Ints = tuple[int, ...]
 
 
-class Geometry(NamedTuple):
-    """The parameters of a convolution, one number for each spatial dimension; `size` and `out` are input and output sizes.
+class Sliding(NamedTuple):
+    """The parameters of a convolution, one number a spatial dimension; `size` and `out` are input and output sizes.
 
     A window may reach beyond the input on either side, whatever `padding` says; there it sees zeros.
     """
@@ -54,8 +54,8 @@ class Tile(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What a tile's windows see of an image: the key of it in the input, its key in the window, which may reach beyond the input,
-    the window's size, and whether all of it lies in the input.
+    """What a tile's windows see of an image: its key in the input, its key in the window (which may reach beyond the
+    input), the window's size, and whether all of the window lies in the input.
     """
 
     source: tuple[slice, ...]
@@ -65,8 +65,8 @@ class Window(NamedTuple):
 
 
 def tiles(images: int, out: Ints, groups: int, position_bytes: int, workspace: int) -> Iterator[Tile]:
-    """Cover groups x images x out by tiles of at most `workspace` bytes (or of one position of one group, if that is more),
-    with `position_bytes` for a position of a group. Groups are divided first: long rows are good for a matrix product.
+    """Cover groups x images x out by tiles of at most `workspace` bytes (or of one position of one group, if that is
+    more), with `position_bytes` for a position of a group. Groups are divided first: a matrix product likes long rows.
     """
     if not images * prod(out) * groups:
         return
@@ -105,15 +105,15 @@ def _boxes(out: Ints, positions: int) -> Iterator[tuple[int, tuple[slice, ...]]]
 class Columns:
     """The matrix whose row p holds the elements that window p sees in the channels of its group, one tile at a time.
 
-    `gather` fills it from an input, `scatter` is the transpose: it adds the matrix to an input. There are two layouts, so that
-    both run along contiguous memory: (groups, channels, *kernel, images, *positions) for row-major arrays and (groups, images,
-    *positions, *kernel, channels) for channels-last ones. Either is seen as matrices (groups, positions, elements), for BLAS takes
-    a transposed matrix as it is; `weight` brings a weight's elements into the same order.
+    `gather` fills it from an input, `scatter` is the transpose: it adds the matrix to an input. There are two layouts,
+    so that both run along contiguous memory: (groups, channels, *kernel, images, *positions) for row-major arrays and
+    (groups, images, *positions, *kernel, channels) for channels-last ones. Either is seen as matrices (groups,
+    positions, elements), for BLAS takes a transposed matrix as it is; `weight` brings a weight into the same order.
     """
 
-    def __init__(self, np: Any, x: Any, geometry: Geometry, groups: int, run: int) -> None:
-        """For inputs like `x`. Channels-last inputs get their own layout if `run`, the number of neighbours that it keeps together
-        in a copy, is worth it.
+    def __init__(self, np: Any, x: Any, geometry: Sliding, groups: int, run: int) -> None:
+        """For inputs like `x`. A channels-last input gets its own layout if `run`, the number of neighbours that stay
+        together in a copy then, is worth it.
         """
         self.np, self.geometry, self.groups, self.dtype = np, geometry, groups, x.dtype
         self.images, self.channels = x.shape[0], x.shape[1] // groups
@@ -192,8 +192,8 @@ class Columns:
     def scatter(self, matrices: Any, x: Any, tile: Tile) -> None:
         """Add the tile's matrices to the elements of `x` (N, C, *size) that they were gathered from.
 
-        The sums run in a window with one plane for each residue of the position modulo the stride, so that every addition
-        is a contiguous one; the planes are then interleaved.
+        The sums run in a window with one plane for each residue of the position modulo the stride, so that every
+        addition is a contiguous one; the planes are then interleaved.
         """
         window, g = self._window(tile), self.geometry
         groups, images, *positions = tile.shape
@@ -279,6 +279,13 @@ class Columns:
             whole = matrices.reshape(*shape, *kernel, self.channels)
             return whole.transpose(0, 2 + 2 * dims, *range(2 + dims, 2 + 2 * dims), *range(1, 2 + dims))
         return self.np.swapaxes(matrices, 1, 2).reshape(shape[0], self.channels, *kernel, *shape[1:])
+
+
+def empty_as(np: Any, x: Any, shape: Ints, dtype: Any) -> Any:
+    """An empty array (N, C, *S) like x: row-major, or channels-last if x is and S has more than one size."""
+    if len(shape) > 3 and is_channels_last(np, x):
+        return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
+    return np.empty(shape, dtype)
 
 
 def is_channels_last(np: Any, x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Convolution for the libraries that speak NumPy: im2col in bounded memory and one matrix product a tile. See `Convolution`."""
+"""Convolution for the libraries that speak NumPy: im2col in bounded memory and one matrix product a tile."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from itertools import product
 from math import gcd, prod
 from typing import Any
 
-from backends.im2col import Columns, Geometry, Ints, Tile, is_channels_last
-from backends.windows import conv_output_size
+from .im2col import Columns, Ints, Sliding, Tile, empty_as, is_channels_last
+from .windows import conv_output_size
 
 __all__ = ["Convolution"]
 
@@ -17,43 +17,49 @@ class Convolution:
 
     With x (N, C, *S), w (O, C/groups, *K), g (N, O, *out), and everything else a tuple with a number a dimension,
 
-        conv(x, w, stride, padding, dilation, groups)                  y[n,o,p] = sum_{c,k} w[o,c,k] x[n,c,p*stride - padding + k*dilation]
-        conv_input(g, w, stride, padding, dilation, groups, size)      the transpose in x, which has the spatial size `size`
-        conv_weight(x, g, stride, padding, dilation, groups, kernel)   the transpose in w, which has the kernel size `kernel`
+        conv(x, w, stride, padding, dilation, groups)
+            y[n,o,p] = sum_{c,k} w[o,c,k] x[n,c,p*stride - padding + k*dilation]
+        conv_input(g, w, stride, padding, dilation, groups, size)
+            the transpose in x, which has the spatial size `size`
+        conv_weight(x, g, stride, padding, dilation, groups, kernel)
+            the transpose in w, which has the kernel size `kernel`
 
-    are linear in each of their first two operands (complex ones too: nothing is conjugated), and one trilinear form defines all:
+    are linear in each of their first two operands (nothing is conjugated), and one trilinear form defines them all:
 
         sum(conv(x, w) * g) == sum(x * conv_input(g, w)) == sum(w * conv_weight(x, g))
 
-    So each has the other two as its transposes, and derivatives of any order need no fourth function. For a cotangent t,
+    So each has the other two as its transposes, and derivatives of any order need no fourth function. With cotangent t,
 
         conv(x, w):         of x  conv_input(t, w)     of w  conv_weight(x, t)
         conv_input(g, w):   of g  conv(t, w)           of w  conv_weight(t, g)
         conv_weight(x, g):  of x  conv_input(g, t)     of g  conv(x, t)
 
-    Results are row-major; `conv` and `conv_input` in two and three dimensions are channels-last (strides of an (N, *S, C) array) if
-    an operand is.
+    Results are row-major; those of `conv` and `conv_input` in two and three dimensions are channels-last (the strides
+    of an (N, *S, C) array) if an operand is.
     """
 
     np: Any
     conv_workspace = 1 << 20
-    """Bytes that a tile aims at: the size of a second-level cache. A tile takes up to 32 times as much to make its matrices wide."""
+    """Bytes that a tile aims at: a second-level cache. It takes up to 32 times as many if its matrices are too thin."""
 
     def conv(self, x: Any, w: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
         """The convolution (a cross-correlation, as the field has it) of x (N, C, *S) and w (O, C/groups, *K)."""
         size, kernel = x.shape[2:], w.shape[2:]
         out = conv_output_size(size, kernel, stride, padding, dilation)
         y = self._conv_result((x.shape[0], w.shape[0], *out), x, w)
-        self._correlate(x, w, Geometry(size, kernel, out, stride, padding, dilation), groups, y)
+        self._correlate(x, w, Sliding(size, kernel, out, stride, padding, dilation), groups, y)
         return y
 
-    def conv_weight(self, x: Any, g: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int, kernel: Ints) -> Any:
+    def conv_weight(
+        self, x: Any, g: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int, kernel: Ints
+    ) -> Any:
         """The transpose of `conv` in w: (O, C/groups, *kernel) from x (N, C, *S) and g (N, O, *out)."""
         np, outputs = self.np, g.shape[1] // groups
-        columns = gathering(np, x, Geometry(x.shape[2:], kernel, g.shape[2:], stride, padding, dilation), groups)
+        columns = gathering(np, x, Sliding(x.shape[2:], kernel, g.shape[2:], stride, padding, dilation), groups)
         # BLAS is the faster with the longer side first, but a large weight takes long to transpose
         outputs_first = outputs > columns.elements or x.shape[0] * prod(g.shape[2:]) < 2048
-        total = np.zeros((groups, *((outputs, columns.elements) if outputs_first else (columns.elements, outputs))), x.dtype)
+        shape = (outputs, columns.elements) if outputs_first else (columns.elements, outputs)
+        total = np.zeros((groups, *shape), x.dtype)
         for tile in columns.tiles(outputs, self.conv_workspace, 1024):
             matrices, rows = columns.gather(x, tile), self._rows(g, tile, groups)
             a, b = (rows, matrices) if outputs_first else (matrices, rows)
@@ -67,7 +73,7 @@ class Convolution:
         """The transpose of `conv` in x: (N, C, *size) from g (N, O, *out) and w (O, C/groups, *K)."""
         outputs, channels = g.shape[1] // groups, w.shape[1]
         x = self._conv_result((g.shape[0], channels * groups, *size), g, w)
-        geometry = Geometry(size, w.shape[2:], g.shape[2:], stride, padding, dilation)
+        geometry = Sliding(size, w.shape[2:], g.shape[2:], stride, padding, dilation)
         if outputs <= 2 * channels or geometry.pointwise:
             self._correlate_back(g, w, geometry, groups, x)
         else:
@@ -75,7 +81,7 @@ class Convolution:
             self._add_columns(g, w, geometry, groups, x)
         return x
 
-    def _correlate(self, x: Any, w: Any, geometry: Geometry, groups: int, y: Any) -> None:
+    def _correlate(self, x: Any, w: Any, geometry: Sliding, groups: int, y: Any) -> None:
         """Write the convolution of x and w into y (N, O, *out), which may have any strides."""
         np, outputs, places = self.np, w.shape[0] // groups, prod(geometry.out)
         columns = gathering(np, x, geometry, groups)
@@ -98,16 +104,16 @@ class Convolution:
                 part = part.reshape(tile.shape[0] * outputs, *tile.shape[1:])
                 y[tile.of(outputs)] = np.swapaxes(part, 0, 1)
 
-    def _correlate_back(self, g: Any, w: Any, geometry: Geometry, groups: int, x: Any) -> None:
-        """Write the transposed convolution into x (N, C, *size): for each residue of the position modulo the stride, the
-        convolution of g with those elements of the kernel that reach it, turned round.
+    def _correlate_back(self, g: Any, w: Any, geometry: Sliding, groups: int, x: Any) -> None:
+        """Write the transposed convolution into x (N, C, *size): for each residue of the position modulo the stride,
+        the convolution of g with those elements of the kernel that reach it, turned round.
         """
         np, outputs, channels = self.np, g.shape[1] // groups, w.shape[1]
         turned = np.swapaxes(w.reshape(groups, outputs, channels, *geometry.kernel), 1, 2)
         for residue in product(*map(range, geometry.stride)):
             taps, padding, dilation, target = [], [], [], []
             for r, size, kernel, _, s, p, d in zip(residue, *geometry, strict=True):
-                # x[i*s + r] meets w[k] where (i*s + r + p - k*d) is a multiple of s: for every `step`-th k from `first` on
+                # x[i*s + r] meets w[k] where i*s + r + p - k*d is a multiple of s: every `step`-th k from `first` on
                 step = s // gcd(s, d)
                 first = next((k for k in range(min(step, kernel)) if (r + p - k * d) % s == 0), kernel)
                 count = len(range(first, kernel, step))
@@ -121,12 +127,12 @@ class Convolution:
                 continue
             some = np.flip(some, tuple(range(3, some.ndim))).reshape(groups * channels, outputs, *some.shape[3:])
             ones = (1,) * len(padding)
-            back = Geometry(geometry.out, some.shape[2:], part.shape[2:], ones, tuple(padding), tuple(dilation))
+            back = Sliding(geometry.out, some.shape[2:], part.shape[2:], ones, tuple(padding), tuple(dilation))
             self._correlate(g, some, back, groups, part)
 
-    def _add_columns(self, g: Any, w: Any, geometry: Geometry, groups: int, x: Any) -> None:
-        """Add the transposed convolution to x: the product of g with the weight is the im2col matrix of the result. The better way
-        where x has far fewer channels than g.
+    def _add_columns(self, g: Any, w: Any, geometry: Sliding, groups: int, x: Any) -> None:
+        """Add the transposed convolution to x: the product of g and the weight is the result's im2col matrix, which is
+        added up. The better way where x has far fewer channels than g.
         """
         np, outputs = self.np, g.shape[1] // groups
         columns = Columns(np, x, geometry, groups, w.shape[1])
@@ -140,9 +146,7 @@ class Convolution:
             columns.scatter(matrices, x, tile)
 
     def _conv_result(self, shape: Ints, a: Any, b: Any) -> Any:
-        if len(shape) > 3 and (is_channels_last(self.np, a) or is_channels_last(self.np, b)):
-            return self.np.moveaxis(self.np.empty((shape[0], *shape[2:], shape[1]), a.dtype), -1, 1)
-        return self.np.empty(shape, a.dtype)
+        return empty_as(self.np, b if is_channels_last(self.np, b) else a, shape, a.dtype)
 
     def _rows(self, g: Any, tile: Tile, groups: int) -> Any:
         """The tile's part of g (N, O, *out) as matrices (groups, positions, O/groups)."""
@@ -155,8 +159,8 @@ class Convolution:
         return as_matrix(np, rows)
 
 
-def gathering(np: Any, x: Any, geometry: Geometry, groups: int) -> Columns:
-    """The columns of x, to be gathered: a channels-last copy keeps channels together, and the last row of the kernel if it can."""
+def gathering(np: Any, x: Any, geometry: Sliding, groups: int) -> Columns:
+    """The columns of x, to gather: a channels-last copy keeps channels together, and a row of the kernel if it can."""
     together = groups == geometry.dilation[-1] == 1
     return Columns(np, x, geometry, groups, x.shape[1] // groups * (geometry.kernel[-1] if together else 1))
 

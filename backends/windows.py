@@ -23,8 +23,8 @@ def pool_output_size(
     size: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool,
 ) -> tuple[int, ...]:  # fmt: skip
-    """The output size of a pooling. With `ceil_mode` a last, partial window counts too, provided that it starts inside the
-    input or its left padding: one that would start in the right padding sees nothing and is dropped.
+    """The output size of a pooling. With `ceil_mode` a last, partial window counts too, provided that it starts inside
+    the input or its left padding: one that would start in the right padding sees nothing and is dropped.
     """
     if not ceil_mode:
         return conv_output_size(size, kernel, stride, padding, dilation)
@@ -36,7 +36,7 @@ def pool_output_size(
 
 
 def valid_range(size: int, out: int, stride: int, offset: int) -> tuple[int, int]:
-    """The window numbers `start <= o < stop` (within `out`) for which position o*stride + offset lies inside the input."""
+    """The window numbers `start <= o < stop` (within `out`) whose position o*stride + offset lies inside the input."""
     start = max(0, -(offset // stride))
     stop = min(out, (size - 1 - offset) // stride + 1)
     return start, max(start, stop)
