@@ -28,7 +28,7 @@ def _dtype(held):
     return getattr(torch, {"bool_": "bool"}.get(held.dtype.name, held.dtype.name))
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=800, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(keys())
 def test_random_expressions(case):
     shape, items, key = case
