@@ -1,0 +1,96 @@
+"""Reads and writes of a view's elements in its storage's flat array, by geometry."""
+
+from __future__ import annotations
+
+from math import gcd, prod
+from typing import Any, NamedTuple
+
+import mlx.core as mx
+
+from ..base import Array, Geometry
+from .arrays import Arrays
+
+
+class Region(NamedTuple):
+    """A geometry as a basic slice: `flat.reshape(shape)[key]`, whose dimension i is the view's dimension `order[i]`."""
+
+    shape: tuple[int, ...]
+    key: tuple[Any, ...]
+    order: tuple[int, ...]
+
+
+def region(size: int, g: Geometry) -> Region | None:
+    """The geometry as a basic slice of the flat array reshaped, or None if it is no such thing.
+
+    Dimensions are taken by falling stride. Each gets the largest pitch that divides its stride and the pitch outside of it,
+    and must end before the outer one moves on.
+    """
+    order = sorted((d for d, n in enumerate(g.shape) if n > 1), key=lambda d: -g.strides[d])
+    pitch, rest = size, g.offset
+    shape: list[int] = []
+    key: list[Any] = []
+    for d in order:
+        n, stride = g.shape[d], g.strides[d]
+        if stride <= 0:
+            return None
+        inner = gcd(stride, pitch)
+        step, length = stride // inner, pitch // inner
+        start = rest // inner
+        if start + (n - 1) * step >= length:
+            return None
+        shape.append(length)
+        key.append(slice(start, start + (n - 1) * step + 1, step))
+        pitch, rest = inner, rest % inner
+    if pitch != 1 or not order:
+        shape.append(pitch)
+        key.append(rest)
+    return Region(tuple(shape), tuple(key), tuple(order))
+
+
+class Storage(Arrays):
+    """What stands in for writing through a view: arrays are values here."""
+
+    def write(self, array: Array, value: Array) -> None:
+        """Refused: MLX arrays are immutable. `write_at` gives the flat array with the elements replaced."""
+        raise TypeError("MLX arrays are immutable; use write_at")
+
+    def read_at(self, flat: Array, geometry: Geometry) -> Array:
+        g = geometry
+        if not prod(g.shape):
+            return mx.zeros(g.shape, flat.dtype)
+        self._inside(flat, g)
+        r = region(flat.size, g)
+        if r is None:
+            return mx.as_strided(mx.contiguous(flat), g.shape, g.strides, g.offset)
+        found = mx.reshape(flat, r.shape)[r.key]
+        if r.order != tuple(sorted(r.order)):
+            found = mx.transpose(found, sorted(range(len(r.order)), key=r.order.__getitem__))
+        return mx.reshape(found, g.shape) if found.shape != g.shape else found
+
+    def write_at(self, flat: Array, geometry: Geometry, value: Array) -> Array:
+        g = geometry
+        if not prod(g.shape):
+            return flat
+        self._inside(flat, g)
+        value = mx.broadcast_to(value, g.shape)
+        r = region(flat.size, g)
+        if r is None:
+            at = mx.as_strided(mx.arange(flat.size), g.shape, g.strides, g.offset)
+            flat = mx.array(flat)
+            flat[mx.reshape(at, (-1,))] = mx.reshape(value, (-1,))
+            return flat
+        kept = mx.squeeze(value, tuple([d for d, n in enumerate(g.shape) if n == 1]))
+        kept = mx.transpose(kept, [sorted(r.order).index(d) for d in r.order])
+        if kept.size == flat.size:
+            return mx.reshape(kept, flat.shape)
+        whole = mx.reshape(flat, r.shape)
+        whole[r.key] = kept
+        return mx.reshape(whole, flat.shape)
+
+    @staticmethod
+    def _inside(flat: Array, g: Geometry) -> None:
+        """MLX reads and writes foreign memory beyond the buffer."""
+        spans = [(n - 1) * s for n, s in zip(g.shape, g.strides, strict=True)]
+        low, high = g.offset + sum(min(s, 0) for s in spans), g.offset + sum(max(s, 0) for s in spans)
+        if low < 0 or high >= flat.size:
+            raise IndexError(f"geometry {g} reaches from {low} to {high}, outside a storage of {flat.size} elements")
