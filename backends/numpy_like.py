@@ -8,6 +8,8 @@ from . import dtypes as dt
 from .array_api import ELEMENTWISE, ArrayAPI
 from .base import Array, Capabilities, Dims, Geometry, Shape
 from .dtypes import dtype
+from .numpy_like_convolution import Convolution
+from .numpy_like_pooling import Pooling
 
 # Names that the standard lacks, or that the two libraries spell in another way.
 _RENAMED = {"round": "rint", "bitwise_not": "invert", "bitwise_left_shift": "left_shift",
@@ -45,7 +47,7 @@ class _Framework(dict[Any, dtype]):
         raise TypeError(f"can't convert np.ndarray of type {key}; the supported types are: {', '.join(dt.BY_NAME)}")
 
 
-class NumpyLike(ArrayAPI):
+class NumpyLike(Convolution, Pooling, ArrayAPI):
     """Primitives on arrays of `np`, which is NumPy or CuPy."""
 
     capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))

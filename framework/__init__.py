@@ -16,7 +16,11 @@ from framework.core.tensor import Tensor
 from . import ops as _ops
 from . import autograd, func
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .core.promotion import can_cast, promote_types
+from .core import representation as _representation
+from .core.printing import set_printoptions
 from .dispatch.registry import PUBLIC as _PUBLIC
+from .ops.conversion import as_tensor, asarray, from_numpy, result_type, scalar_tensor, tensor
 
 globals().update(_PUBLIC[""])
 bool = bool_

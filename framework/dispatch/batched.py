@@ -40,6 +40,13 @@ class Vmap(Level):
                                "or 'different' randomness flags on vmap or perform the randomness operation out of vmap")  # fmt: skip
         return self.randomness == "different"
 
+    def read(self, x: Tensor) -> Tensor:
+        if x.extra:  # type: ignore[attr-defined]
+            raise RuntimeError("vmap: It looks like you're reading values on the host: calling .item(), .tolist() or .numpy() on a Tensor, or "
+                               "attempting to use a Tensor in some data-dependent control flow. One example has no values by itself; write "
+                               "it with torch.where.")  # fmt: skip
+        return x.value  # type: ignore[attr-defined, no-any-return]
+
     def lift(self, x: Tensor) -> Wrapper:
         return Batched.of(self, x, False)
 

@@ -88,6 +88,10 @@ class Level(Mode):
     def takes_random(self, entry: Entry) -> bool:
         return False
 
+    def read(self, x: Tensor) -> Tensor:
+        """What stands for a wrapper whose values are read on the host."""
+        return x.value  # type: ignore[attr-defined, no-any-return]
+
     def lift(self, x: Tensor) -> Wrapper:
         """A plain tensor as a wrapper of this level."""
         raise NotImplementedError

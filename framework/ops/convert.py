@@ -1,113 +1,21 @@
-"""Out of and into tensors: NumPy arrays, Python numbers and lists, other dtypes and devices."""
+"""Tensors in other dtypes and on other devices; overwriting a tensor's elements."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-import numpy as np
-
 from backends import dtypes as dt
 from framework.core.device import backend_of, device
 from framework.core.graph import Leaf
 from framework.core.state import STATE
-from framework.core.tensor import Tensor, arr, make
+from framework.core.tensor import Tensor, make
 from framework.dispatch import inplace
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Num
 
 
-# ---------------------------------------------------------------- to the host
-def plain(t: Tensor, what: str) -> Tensor:
-    """The values of a tensor, without the wrappers of forward AD; RuntimeError for one that vmap hides examples of."""
-    while t.level is not None:
-        if hasattr(t.level, "size"):
-            raise RuntimeError(f"vmap: It looks like you're calling {what} on a Tensor. We don't support vmap over calling {what} on a Tensor, "
-                               "please try to rewrite what you're doing with other operations.")  # fmt: skip
-        t = t.value  # type: ignore[attr-defined]
-    return t
-
-
-def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """The elements as a NumPy array that shares memory with the tensor where the device's arrays are NumPy's.
-
-    force: detach and copy to the host first. RuntimeError for a tensor that requires grad, TypeError on an accelerator or for bfloat16.
-    """
-    self = plain(self, ".numpy()")
-    if not force:
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.device.type != "cpu" and self.device.name.text != "mlx:cpu":
-            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
-    if self.dtype is dt.bfloat16:
-        if not force:
-            raise TypeError("Got unsupported ScalarType BFloat16; convert with .float(), or take .view(torch.uint16).numpy()")
-        return self.backend.to_numpy(arr(self)).astype(np.float32)
-    return self.backend.to_numpy(arr(self))
-
-
-def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """`numpy.asarray(tensor)`."""
-    a = numpy(self)
-    return np.array(a, dtype, copy=copy) if copy is not None else np.asarray(a, dtype)
-
-
-def item(self: Tensor) -> Any:
-    """The only element as a Python number. RuntimeError unless there is exactly one."""
-    self = plain(self, ".item()")
-    if self.numel() != 1:
-        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-    host = self.backend.to_numpy(arr(self)).reshape(())
-    return float(host) if self.dtype is dt.bfloat16 else host.item()
-
-
-def tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers; a number for a 0-d tensor."""
-    self = plain(self, ".tolist()")
-    host = self.backend.to_numpy(arr(self))
-    return (host.astype(np.float32) if self.dtype is dt.bfloat16 else host).tolist()
-
-
-def _bool(self: Tensor) -> bool:
-    if self.level is not None and hasattr(self.level, "size"):
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-                           "yet, please shout over at torch.where for a way out.")  # fmt: skip
-    if self.numel() > 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    if self.numel() == 0:
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    return bool(item(self))
-
-
-def _number(kind: Any) -> Any:
-    def convert(self: Tensor) -> Any:
-        if self.numel() != 1:
-            raise ValueError(f"only one element tensors can be converted to Python scalars, got shape {list(self.shape)}")
-        if self.requires_grad:
-            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior. Consider using "
-                          "tensor.detach() first.", UserWarning, stacklevel=2)  # fmt: skip
-        value = item(self)
-        if isinstance(value, complex) and kind is not complex:
-            if value.imag:
-                raise RuntimeError(f"value cannot be converted to type {kind.__name__} without overflow")
-            value = value.real
-        return kind(value)
-
-    return convert
-
-
-def _index(self: Tensor) -> int:
-    if self.dtype.category > 1 or self.numel() != 1:
-        raise TypeError(f"only integer tensors of a single element can be converted to an index, got {self.dtype} of shape {list(self.shape)}")
-    return int(item(self))
-
-
-def _len(self: Tensor) -> int:
-    if not self.ndim:
-        raise TypeError("len() of a 0-d tensor")
-    return self.shape[0]  # type: ignore[no-any-return]
-
-
+# ---------------------------------------------------------------- reading rows (values are read by `core.host`)
 def _iter(self: Tensor) -> Any:
     if not self.ndim:
         raise TypeError("iteration over a 0-d tensor")
@@ -120,8 +28,7 @@ def _contains(self: Tensor, element: Any) -> bool:
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
-attach(numpy=numpy, __array__=_array, item=item, tolist=tolist, __bool__=_bool, __float__=_number(float), __int__=_number(int),
-       __complex__=_number(complex), __index__=_index, __len__=_len, __iter__=_iter, __contains__=_contains)  # fmt: skip
+attach(__iter__=_iter, __contains__=_contains)
 
 
 # ---------------------------------------------------------------- other dtypes and devices

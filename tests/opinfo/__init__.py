@@ -58,14 +58,14 @@ class Draw:
     def __call__(self, *shape: int, low: float = -2.0, high: float = 2.0) -> Any:
         """Uniform values in [low, high), in this draw's dtype."""
         if self.dtype == "bool":
-            return self.rng.random(shape) < 0.5
+            return np.asarray(self.rng.random(shape) < 0.5)
         kind = np.dtype("float32" if self.dtype == "bfloat16" else self.dtype)
         if kind.kind in "iu":
-            return self.rng.integers(max(int(low), 0) if kind.kind == "u" else int(low), max(int(high), int(low) + 2), shape).astype(kind)
+            return self.rng.integers(max(int(low), 0) if kind.kind == "u" else int(low), max(int(high), int(low) + 2), shape, np.int64).astype(kind) if shape else np.asarray(kind.type(1))
         a = self.rng.uniform(low, high, shape)
         if kind.kind == "c":
             a = a + 1j * self.rng.uniform(low, high, shape)
-        return a.astype(kind)
+        return np.asarray(a).astype(kind)
 
     def apart(self, *shape: int, gap: float = 0.1) -> Any:
         """Distinct values in random order, at least `gap` apart and never 0: for ops with ties or kinks."""
