@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from backends.dtypes import BY_NAME
 from framework.core.tensor import Tensor
 
 from . import schema
@@ -51,6 +52,7 @@ def register(name: str, forward: Callable[..., Any], **fields: Any) -> Any:
     from .generate import function_of
 
     vjp, deriv = fields.pop("vjp", ()), fields.pop("deriv", ())
+    fields["dtype"] = BY_NAME.get(fields.get("dtype", "same"), fields.get("dtype", "same"))
     fields.pop("trim", None)
     e = Entry(name, forward, **fields)
     names = parameter_names(forward)
