@@ -191,10 +191,10 @@ def base(e: Entry, args: tuple[Any, ...]) -> Any:
     if compute is not None and compute not in backend.native:
         raise TypeError(f"{e.name}: device {backend.name} has no {compute.name}; convert the operands, or move them to 'cpu'")
     raw = [_raw(e, a, kind, backend, d, compute) for a, kind in zip(args, e.order, strict=True)]
-    if e.cast:
-        raw[e.params.index(e.cast)] = None
-    kernel = e.kernel and e.name in backend.kernels
-    r = getattr(backend, e.name)(*raw) if kernel else e.run(backend, raw)
+    if e.kernel and e.name in backend.kernels:
+        r = getattr(backend, e.name)(*[a for a, p in zip(raw, e.params, strict=True) if p != e.cast])
+    else:
+        r = e.run(backend, [None if p == e.cast else a for a, p in zip(raw, e.params, strict=True)])
     if e.view:
         return record(e, args, (view_of(e, args, r),), None)
     outs = tuple([_wrap(backend, x, result if name in e.diff_outs else None)

@@ -30,6 +30,7 @@ ROWS = [
     binary("rsub", lambda a, b: b - a, dtypes=FLOATS, inplace=False),
     binary("mul", np.multiply, dtypes=FLOATS),
     binary("div", np.divide, 0.3, 3, dtypes=FLOATS[:-1]),
+    binary("_rdiv", lambda a, b: b / a, 0.3, 3, dtypes=FLOATS[:-1], inplace=False, out=False),
     binary("pow", np.power, 0.3, 2, dtypes=FLOATS[:-1]),
     OpInfo("maximum", _apart, np.maximum, dtypes=REAL[:-1]),
     OpInfo("minimum", _apart, np.minimum, dtypes=REAL[:-1]),

@@ -42,6 +42,8 @@ ROWS = [
     unary("rad2deg", np.rad2deg, dtypes=REAL),
     unary("neg", np.negative, dtypes=(*FLOATS, "int64")),
     OpInfo("abs", _apart, np.abs, dtypes=REAL, inplace=True),
+    unary("positive", np.positive, dtypes=FLOATS, inplace=False),
+    unary("sgn", lambda z: z / np.abs(z) if z.dtype.kind == "c" else np.sign(z), 0.3, 2, dtypes=("complex128", "float64"), second=False),
     unary("sign", np.sign, dtypes=REAL, grad=False),
     unary("floor", np.floor, dtypes=REAL, grad=False),
     unary("ceil", np.ceil, dtypes=REAL, grad=False),

@@ -24,9 +24,11 @@ def resolve(name: str) -> Callable[..., Any]:
 
 
 def tensor(a: Any, device: str, dtype: str | None = None, requires_grad: bool = False) -> Tensor:
-    """A NumPy array as a tensor; float values in `dtype` if given."""
-    t = framework.tensor(a, device=device) if dtype is None or a.dtype.kind not in "fc" else framework.tensor(
-        a, device=device, dtype=getattr(framework, dtype))  # fmt: skip
+    """A NumPy array as a tensor; float values in `dtype` if given, complex ones in its complex counterpart."""
+    d = None if dtype is None or a.dtype.kind not in "fc" else getattr(framework, dtype)
+    if d is not None and a.dtype.kind == "c":
+        d = d.to_complex()
+    t = framework.tensor(a, device=device, dtype=d)
     return t.requires_grad_() if requires_grad and t.dtype.category > 1 else t
 
 

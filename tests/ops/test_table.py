@@ -210,7 +210,7 @@ def test_every_entry_has_a_row() -> None:
     assert not missing, f"no row in tests/opinfo for {missing}"
 
 
-INTERNAL = {"alias", "write_view", "to_device"}  # tested through the mechanisms that use them
+INTERNAL = {"alias", "write_view", "to_device", "to_dtype"}  # tested through the mechanisms that use them
 
 
 @every

@@ -1,0 +1,5 @@
+"""Automatic mixed precision."""
+
+from .autocast import autocast
+
+__all__ = ["autocast"]
