@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
@@ -19,7 +20,8 @@ QUICK = {"train_digits.py": ["--steps", "5"]}
 def run(script: str, *arguments: str) -> list[str]:
     """Runs an example with warnings as errors; the lines it printed."""
     command = [sys.executable, "-W", "error", str(ROOT / "examples" / script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+    path = {"PYTHONPATH": str(ROOT)}  # this clone's framework, also where another one is installed
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ | path)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
