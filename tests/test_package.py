@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +19,8 @@ MOST_LINES = 450
 SOURCES = python_files(*PACKAGES)
 
 
-def run(code: str, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, **options)
+def run(code: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=cwd)
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -31,6 +31,7 @@ from backends.dtypes import (
 )  # fmt: skip
 from framework.core.construct import check_ndarray, data_to_numpy, host_cast
 from framework.core.defaults import set_default_dtype
+from tests.case_ids import case_id
 
 
 class Boxed:
@@ -72,7 +73,7 @@ class WithArray:
         ([Boxed(1.0, float32), 2], float32, (2,)), ([[Boxed([1], int8)], [Boxed([[2]], uint8)]], int16, (2, 1)),
         ([Boxed(1.0, bfloat16)], bfloat16, (1,)), (Boxed([1, 2], int64), int64, (2,)),
     ],
-    ids=str,
+    ids=case_id,
 )  # fmt: skip
 def test_inferred(data, dtype, shape):
     values, found = data_to_numpy(data, read_tensor=read)
@@ -118,7 +119,7 @@ _FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "dtype", "error", "message"), _FAILURES, ids=[str(case[:2]) for case in _FAILURES])
+@pytest.mark.parametrize(("data", "dtype", "error", "message"), _FAILURES, ids=[case_id(case[:2]) for case in _FAILURES])
 def test_refused(data, dtype, error, message):
     with pytest.raises(error, match=message):
         data_to_numpy(data, dtype, read)
@@ -143,7 +144,7 @@ def test_too_deep():
         (np.array([300.5, -1.5]), uint8, [44, 255]), (np.array([1 + 2j, 0]), bool_, [True, False]),
         ([Boxed(1.5, float32)], int32, [1]), ([np.float32(2.5)], uint8, [2]),
     ],
-    ids=str,
+    ids=case_id,
 )  # fmt: skip
 def test_explicit_dtype(data, dtype, values):
     found, d = data_to_numpy(data, dtype, read)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from framework.core.indexing import basic, check_bounds, joint_shape, plan
+from tests.case_ids import case_id
 from tests.core.index_expressions import keys
 from tests.core.index_reference import Rejected, execute, held, reference
 
@@ -61,7 +62,7 @@ BASIC = [
 ]
 
 
-@pytest.mark.parametrize(("key", "expected"), BASIC, ids=repr)
+@pytest.mark.parametrize(("key", "expected"), BASIC, ids=case_id)
 def test_basic_keys_are_normalised(key, expected):
     assert basic(key, (2, 3, 4)) == expected
     if expected is not None:
@@ -82,7 +83,7 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize(("key", "shape"), VIEWS, ids=repr)
+@pytest.mark.parametrize(("key", "shape"), VIEWS, ids=case_id)
 def test_integers_of_any_kind_make_views(key, shape):
     p = plan(key, X.shape)
     assert (p.shape, p.indices, p.selects) == (shape, (), ())
@@ -153,7 +154,7 @@ COPIES = [
 ]
 
 
-@pytest.mark.parametrize(("key", "shape"), COPIES, ids=repr)
+@pytest.mark.parametrize(("key", "shape"), COPIES, ids=case_id)
 def test_index_tensors_and_masks_make_copies(key, shape):
     p = plan(key, X.shape)
     assert basic(key, X.shape) is None or type(key) is not bool
@@ -176,7 +177,7 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize(("key", "meant"), LISTS, ids=repr)
+@pytest.mark.parametrize(("key", "meant"), LISTS, ids=case_id)
 def test_a_list_of_indices_stands_for_a_tuple(key, meant):
     with pytest.warns(UserWarning, match="non-tuple sequence for multidimensional indexing"):
         p = plan(key, X.shape)
@@ -252,7 +253,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("x", "key", "error", "text"), ERRORS, ids=lambda v: repr(v)[:40])
+@pytest.mark.parametrize(("x", "key", "error", "text"), ERRORS, ids=case_id)
 def test_errors(x, key, error, text):
     with pytest.raises(error, match=text):
         execute(plan(key, x.shape), x)
@@ -264,13 +265,13 @@ def test_errors(x, key, error, text):
 @pytest.mark.parametrize(
     ("key", "shape"),
     [(..., ()), ((), ()), (None, (1,)), (True, (1,)), (False, (0,)), ((..., None), (1,)), ((True, True), (1,))],
-    ids=repr,
+    ids=case_id,
 )
 def test_a_tensor_without_dimensions(key, shape):
     assert execute(plan(key, ()), np.array(3)).shape == shape
 
 
-@pytest.mark.parametrize("key", [np.array([0, 1], np.uint8), held([0, 1], np.uint8)], ids=repr)
+@pytest.mark.parametrize("key", [np.array([0, 1], np.uint8), held([0, 1], np.uint8)], ids=case_id)
 def test_uint8_is_a_mask_and_warns(key):
     with pytest.warns(UserWarning, match="uint8 is now deprecated"):
         p = plan(key, X.shape)
@@ -292,7 +293,7 @@ def test_an_index_out_of_range_is_no_error_where_nothing_is_read():
         (([0, 1], held(0), [0, 1]), (1,), (2,)),
         ((None, held(0), None, held(1), [3, 3, 3]), (1, 3), (1, 1, 3)),
     ],
-    ids=repr,
+    ids=case_id,
 )
 def test_integers_that_must_not_be_read_are_left_to_the_plan(key, selects, shape):
     p = plan(key, X.shape, as_int=lambda t: None)
