@@ -49,7 +49,9 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
         raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                         "host memory first.")  # fmt: skip
     if self.dtype is bfloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert first, with tensor.float()")
+        raise TypeError(
+            "Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert first, with tensor.float()"
+        )
     return to_host(self).view()
 
 

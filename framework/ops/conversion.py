@@ -19,7 +19,9 @@ from framework.dispatch.registry import T
 NUMBERS = (bool, int, float, complex)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new tensor with the values of `data`: a number, nested sequences of numbers, a NumPy array. The data is copied.
 
     dtype: by default read off the data: bool, int64, the default dtype and its complex counterpart for Python numbers, their
