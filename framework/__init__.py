@@ -11,11 +11,8 @@ from backends.dtypes import (
 from framework.core.defaults import get_default_dtype, set_default_dtype
 from framework.core.device import device, get_default_device, set_default_device
 from framework.core.shape import Size
-from framework.core.printing import set_printoptions
-from framework.core.promotion import can_cast, promote_types
 from framework.core.tensor import Tensor
 
-from framework.core import host as _host, representation as _representation
 from . import ops as _ops
 from . import autograd, func
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled

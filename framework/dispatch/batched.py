@@ -50,12 +50,6 @@ class Vmap(Level):
     def lift(self, x: Tensor) -> Wrapper:
         return Batched.of(self, x, False)
 
-    def read(self, x: Wrapper) -> Tensor:
-        if x.extra:
-            raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor, or reading its values in another way (bool, numpy, "
-                               "tolist ...). Inside vmap a tensor stands for many examples: express the function in tensor operations.")  # fmt: skip
-        return x.value
-
     def compute(self, entry: Entry, args: tuple[Any, ...], mine: list[bool]) -> list[Wrapper]:
         flags, values = self.payloads(args, mine)
         batched = any([any(f) if type(f) is tuple else f for f in flags])

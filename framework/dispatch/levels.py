@@ -96,10 +96,6 @@ class Level(Mode):
         """A plain tensor as a wrapper of this level."""
         raise NotImplementedError
 
-    def read(self, x: Wrapper) -> Tensor:
-        """The tensor whose values a wrapper shows. RuntimeError if there is none: under vmap it shows one of many examples."""
-        return x.value
-
     def compute(self, entry: Entry, args: tuple[Any, ...], mine: list[bool]) -> list[Wrapper]:
         """The results of a call on wrappers, wrapped."""
         raise NotImplementedError

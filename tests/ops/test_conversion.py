@@ -10,13 +10,6 @@ import pytest
 import framework
 from framework import as_tensor, asarray, from_numpy, tensor
 
-DEVICES = ["cpu", "frozen"]
-
-
-@pytest.fixture(params=DEVICES)
-def device(request):
-    return request.param
-
 
 @pytest.mark.parametrize(
     ("data", "dtype"),
@@ -35,9 +28,10 @@ def test_data_comes_back(data, dtype, device):
 
 
 def test_python_types_name_dtypes(device):
-    assert tensor([1], dtype=float, device=device).dtype is framework.float64
-    assert tensor([1], dtype=complex, device=device).dtype is framework.complex128
+    assert tensor([1], dtype=int, device=device).dtype is framework.int64
     assert tensor([1], dtype=bool, device=device).dtype is framework.bool
+    assert tensor([1], dtype=float, device="cpu").dtype is framework.float64
+    assert tensor([1], dtype=complex, device="cpu").dtype is framework.complex128
     with pytest.raises(TypeError, match=r"tensor\(\): argument 'dtype' must be a dtype, not str"):
         tensor([1], dtype="float32")
 
@@ -170,6 +164,12 @@ def test_values_of_wrapped_tensors():
     assert value.tolist() == tangent.tolist() == [3, 6]
 
 
+def test_text_names_the_device():
+    pytest.importorskip("mlx", reason="MLX has no package for this platform")
+    assert repr(tensor([1.0], device="mlx:cpu")) == "tensor([1.], device='mlx:cpu')"
+
+
+@pytest.mark.parametrize("device", ["cpu", "frozen"])
 def test_text(device):
     x = tensor([[1.0, 2.0]], requires_grad=True, device=device)
     assert repr(x) == str(x) == f"{x}" == "tensor([[1., 2.]], requires_grad=True)"
