@@ -40,5 +40,5 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     return tensor_repr(self)
 
 
-Tensor.__repr__ = _repr  # type: ignore[method-assign, assignment]
-Tensor.__format__ = _format  # type: ignore[method-assign]
+Tensor.__repr__ = _repr  # type: ignore[assignment]
+Tensor.__format__ = _format  # type: ignore[assignment]

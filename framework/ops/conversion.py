@@ -19,13 +19,15 @@ from framework.dispatch.registry import T
 NUMBERS = (bool, int, float, complex)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new tensor with the values of `data`: a number, nested sequences of numbers, a NumPy array. The data is copied.
 
-    dtype: by default read off the data: bool, int64, the default dtype and its complex counterpart for Python numbers, their
-    own for NumPy's. device: the default device unless given. requires_grad: make it a variable.
-    ValueError for ragged sequences and integers beyond 64 bits, RuntimeError for numbers out of an integer dtype's range or
-    data of no dtype, TypeError for strings.
+    dtype: by default read off the data: bool, int64, the default dtype and its complex counterpart for Python
+    numbers, their own for NumPy's. device: the default device unless given. requires_grad: make it a variable.
+    ValueError for ragged sequences and integers beyond 64 bits, RuntimeError for numbers out of an integer dtype's
+    range or data of no dtype, TypeError for strings.
     """
     if isinstance(data, Tensor):
         warnings.warn(
@@ -40,8 +42,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor with the values of `data` that shares its memory and history where that is possible.
 
-    A tensor of the dtype and device asked for is returned as it is, another one converted with its history. A NumPy array of
-    that dtype shares its memory with a tensor on the CPU. Everything else is copied, as by `tensor`.
+    A tensor of the dtype and device asked for is returned as it is, another one converted with its history. A NumPy
+    array of that dtype shares its memory with a tensor on the CPU. Everything else is copied, as by `tensor`.
     """
     d = as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
@@ -56,8 +58,8 @@ def asarray(
 ) -> Tensor:
     """A tensor with the values of `obj`, sharing its memory if `copy` is not True and that is possible.
 
-    copy: False demands sharing (ValueError where it is impossible). Unlike `as_tensor` the result has no history unless it is
-    `obj` itself; requires_grad: make it a variable.
+    copy: False demands sharing (ValueError where it is impossible). Unlike `as_tensor` the result has no history
+    unless it is `obj` itself; requires_grad: make it a variable.
     """
     d = as_dtype(dtype, "asarray")
     if not isinstance(obj, (Tensor, np.ndarray)):
@@ -78,8 +80,8 @@ def asarray(
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the CPU that shares memory with a NumPy array: writing to one changes the other.
 
-    TypeError for anything but an array, and for arrays of objects, strings or dates; ValueError for foreign byte order and
-    negative strides; UserWarning for read-only arrays.
+    TypeError for anything but an array, and for arrays of objects, strings or dates; ValueError for foreign byte
+    order and negative strides; UserWarning for read-only arrays.
     """
     return _shared(ndarray)
 
@@ -112,7 +114,7 @@ def _values(x: Any) -> tuple[Any, Dtype] | None:
         return None
     if x.requires_grad:
         warnings.warn(
-            "Converting a tensor with requires_grad=True to a number loses its history: use stack() to keep it, or detach() it.",
+            "Converting a tensor with requires_grad=True to a number loses its history: stack() keeps it, detach() says so.",
             UserWarning,
             stacklevel=2,
         )
