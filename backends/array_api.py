@@ -144,12 +144,14 @@ class ArrayAPI:
         return self.xp.argmin(x, axis=dim, keepdims=keepdim)
 
     def cumsum(self, x: Array, dim: int) -> Array:
-        return self.xp.cumulative_sum(x, axis=dim, dtype=x.dtype)
+        return self.xp.cumulative_sum(x, axis=dim, dtype=x.dtype) if x.ndim else x
 
     def cumprod(self, x: Array, dim: int) -> Array:
-        return self.xp.cumulative_prod(x, axis=dim, dtype=x.dtype)
+        return self.xp.cumulative_prod(x, axis=dim, dtype=x.dtype) if x.ndim else x
 
     def sort(self, x: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
+        if not x.ndim:
+            return x, self.xp.zeros((), dtype=self.native[dt.int64])
         i = self.xp.argsort(x, axis=dim, descending=descending, stable=stable)
         return self.xp.take_along_axis(x, i, axis=dim), i
 
@@ -162,11 +164,11 @@ class ArrayAPI:
         return self.xp.reshape(taken, x.shape[:dim] + index.shape + x.shape[dim + 1 :])
 
     def gather(self, x: Array, dim: int, index: Array) -> Array:
-        return x[self._grid(index, dim)]
+        return x[self._grid(index, dim)] if x.ndim else self.xp.broadcast_to(x, index.shape)
 
     def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         r = self.clone(x)
-        r[self._grid(index, dim)] = src
+        r[self._grid(index, dim) if x.ndim else ...] = src[tuple(map(slice, index.shape))]
         return r
 
     def _grid(self, index: Array, dim: int) -> tuple[Array, ...]:
@@ -181,6 +183,8 @@ class ArrayAPI:
         return self.xp.matmul(a, b)
 
     def nonzero(self, x: Array) -> Array:
+        if not x.ndim:
+            return self.xp.zeros((int(x != 0), 0), dtype=self.native[dt.int64])
         return self.xp.stack(self.xp.nonzero(x), axis=1)
 
     # ---------------------------------------------------------------- storage

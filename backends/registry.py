@@ -19,7 +19,7 @@ class DeviceName(NamedTuple):
     """A device string taken apart: `type` as `device.type` shows it, `index`, and `text`, which names the backend."""
 
     type: str
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # tuple.index is of no use here
     text: str
 
 

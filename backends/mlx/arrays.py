@@ -117,7 +117,7 @@ class Arrays(ArrayAPI):
                 self.failed.add(a, str(error))
             raise
 
-    def view(self, a: Array) -> Any:
+    def _view(self, a: Array) -> Any:
         """A NumPy array on the memory of `a`, for reading only; waits for its value."""
         if a.dtype == mx.bfloat16:
             import ml_dtypes
@@ -128,9 +128,9 @@ class Arrays(ArrayAPI):
         v.flags.writeable = False
         return v
 
-    def on_host(self, name: str, *args: Any) -> Any:
+    def _on_host(self, name: str, *args: Any) -> Any:
         """The NumPy backend's primitive `name` on these arguments. Waits for the arrays among them."""
-        result = getattr(self.host, name)(*[self.view(a) if type(a) is mx.array else a for a in args])
+        result = getattr(self.host, name)(*[self._view(a) if type(a) is mx.array else a for a in args])
         return tuple(map(self.asarray, result)) if type(result) is tuple else self.asarray(result)
 
     # ---------------------------------------------------------------- making and converting
@@ -139,7 +139,7 @@ class Arrays(ArrayAPI):
 
     like = dtype_of
 
-    def native_dtype(self, d: dtype) -> Any:
+    def _native_dtype(self, d: dtype) -> Any:
         """MLX's dtype; TypeError for one that this device lacks."""
         try:
             return self.native[d]
@@ -155,7 +155,7 @@ class Arrays(ArrayAPI):
         here = self.host.dtype_of(a)
         if dtype is not None and dtype is not here:
             a, here = self.host.astype(a, dtype), dtype
-        native = self.native_dtype(here)
+        native = self._native_dtype(here)
         if not a.dtype.isnative:
             a = a.astype(a.dtype.newbyteorder("="))
         if not a.flags.c_contiguous:
@@ -166,10 +166,10 @@ class Arrays(ArrayAPI):
 
     def to_numpy(self, a: Array) -> Any:
         """A copy on the host, which the caller may write."""
-        return self.view(a).copy()
+        return self._view(a).copy()
 
     def astype(self, x: Array, dtype: dtype) -> Array:
-        native = self.native_dtype(dtype)
+        native = self._native_dtype(dtype)
         if x.dtype == native:
             return x
         if dtype is dt.bool_:
@@ -183,7 +183,7 @@ class Arrays(ArrayAPI):
         return mx.array(x)
 
     def full(self, shape: Shape, value: Any, dtype: dtype) -> Array:
-        native = self.native_dtype(dtype)
+        native = self._native_dtype(dtype)
         if type(value) is int and value > 2**63 - 1:
             value = np.array(value, np.uint64)
         self._sized(shape, native.size)
@@ -198,7 +198,7 @@ class Arrays(ArrayAPI):
         """MLX computes integers in double precision, so the host counts."""
         if not step:
             raise ValueError("arange: step must be nonzero")
-        native = self.native_dtype(dtype)
+        native = self._native_dtype(dtype)
         self._sized((max(0, int(-((start - stop) // step))),), native.size)
         return self.asarray(self.host.arange(start, stop, step, dtype))
 

@@ -30,7 +30,7 @@ class Convolution(Arrays):
         if x.dtype == mx.complex64:
             return _complex(self.conv, x, w, stride, padding, dilation, groups)
         if x.dtype not in _NATIVE:
-            return self.on_host("conv", x, w, stride, padding, dilation, groups)
+            return self._on_host("conv", x, w, stride, padding, dilation, groups)
         out = conv_output_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
         if not (prod(x.shape) and prod(w.shape) and prod(out)):
             return mx.zeros((x.shape[0], w.shape[0], *out), x.dtype)
@@ -46,7 +46,7 @@ class Convolution(Arrays):
         if g.dtype == mx.complex64:
             return _complex(self.conv_input, g, w, stride, padding, dilation, groups, size)
         if g.dtype not in _NATIVE:
-            return self.on_host("conv_input", g, w, stride, padding, dilation, groups, size)
+            return self._on_host("conv_input", g, w, stride, padding, dilation, groups, size)
         outputs, channels, *kernel = w.shape
         if not (prod(g.shape) and prod(w.shape) and prod(size)):
             return mx.zeros((g.shape[0], channels * groups, *size), g.dtype)
@@ -67,7 +67,7 @@ class Convolution(Arrays):
         if x.dtype == mx.complex64:
             return _complex(self.conv_weight, x, g, stride, padding, dilation, groups, kernel)
         if x.dtype not in _NATIVE:
-            return self.on_host("conv_weight", x, g, stride, padding, dilation, groups, kernel)
+            return self._on_host("conv_weight", x, g, stride, padding, dilation, groups, kernel)
         images, channels, *size = x.shape
         if not (prod(x.shape) and prod(g.shape) and prod(kernel)):
             return mx.zeros((g.shape[1], channels // groups, *kernel), x.dtype)

@@ -42,7 +42,7 @@ class Elementwise(Arrays):
         return mx.power(mx.array(2, x.dtype), x)
 
     def expm1(self, x: Array) -> Array:
-        return mx.expm1(x) if x.dtype != mx.complex64 else self.on_host("expm1", x)
+        return mx.expm1(x) if x.dtype != mx.complex64 else self._on_host("expm1", x)
 
     def sigmoid(self, x: Array) -> Array:
         """Through exp, whose accuracy it takes over; complex is not supported."""
@@ -53,7 +53,7 @@ class Elementwise(Arrays):
 
     def logaddexp(self, x: Array, y: Array) -> Array:
         """float64 has float32 accuracy; a zero loses its sign beside -inf."""
-        return mx.logaddexp(x, y) if x.dtype != mx.float64 else self.on_host("logaddexp", x, y)
+        return mx.logaddexp(x, y) if x.dtype != mx.float64 else self._on_host("logaddexp", x, y)
 
     def logaddexp2(self, x: Array, y: Array) -> Array:
         """max + log2(1 + 2^-|x - y|); missing."""
@@ -64,12 +64,12 @@ class Elementwise(Arrays):
     def sin(self, x: Array) -> Array:
         """float64 has float32 accuracy; -0.0 becomes 0.0."""
         if x.dtype == mx.float64:
-            return self.on_host("sin", x)
+            return self._on_host("sin", x)
         return mx.where(x == 0, x, mx.sin(x))
 
     def cos(self, x: Array) -> Array:
         """float64 has float32 accuracy."""
-        return mx.cos(x) if x.dtype != mx.float64 else self.on_host("cos", x)
+        return mx.cos(x) if x.dtype != mx.float64 else self._on_host("cos", x)
 
     def atan2(self, x: Array, y: Array) -> Array:
         return mx.arctan2(x, y)
@@ -84,7 +84,7 @@ class Elementwise(Arrays):
     def sign(self, x: Array) -> Array:
         """NaN becomes 0, a complex infinity NaN."""
         if x.dtype == mx.complex64:
-            return self.on_host("sign", x)
+            return self._on_host("sign", x)
         return mx.where(mx.isnan(x), x, mx.sign(x)) if is_float(x) else mx.sign(x)
 
     sgn = sign
@@ -112,7 +112,7 @@ class Elementwise(Arrays):
 
     # ---------------------------------------------------------------- rounding and division
     def reciprocal(self, x: Array) -> Array:
-        return mx.reciprocal(x) if is_float(x) or x.dtype == mx.complex64 else self.on_host("reciprocal", x)
+        return mx.reciprocal(x) if is_float(x) or x.dtype == mx.complex64 else self._on_host("reciprocal", x)
 
     def remainder(self, x: Array, y: Array) -> Array:
         """With the sign of the divisor, also of a zero result; for integers 0 if the divisor is 0 (x there), and no SIGFPE."""
@@ -120,7 +120,7 @@ class Elementwise(Arrays):
             r = mx.remainder(x, y)
             return mx.where(r == 0, self.copysign(r, y), r)
         if x.dtype == mx.bool_:
-            return self.on_host("remainder", x, y)
+            return self._on_host("remainder", x, y)
         odd = self._odd(y)
         return mx.where(odd, mx.array(0, x.dtype), mx.remainder(x, mx.where(odd, mx.array(1, y.dtype), y)))
 
@@ -129,25 +129,26 @@ class Elementwise(Arrays):
         if is_float(x):
             return self.copysign(mx.remainder(mx.abs(x), mx.abs(y)), x)
         if x.dtype == mx.bool_:
-            return self.on_host("fmod", x, y)
+            return self._on_host("fmod", x, y)
         odd = self._odd(y)
         r = mx.remainder(x, mx.where(odd, mx.array(1, y.dtype), y))
         wrong = mx.logical_and(r != 0, mx.less(x, 0) != mx.less(y, 0))
         return mx.where(odd, mx.array(0, x.dtype), mx.where(wrong, r - y, r))
 
     def floor_divide(self, x: Array, y: Array) -> Array:
-        """The floor of the exact quotient: x - x mod y is divided, then rounded. An infinite dividend gives NaN (inf there);
-        the lowest integer over -1 wraps instead of killing the process.
+        """The floor of the exact quotient: x less its remainder is divided, then rounded. An infinite dividend gives NaN (inf
+        there); the lowest integer over -1 wraps instead of killing the process.
         """
         if is_float(x):
-            r = mx.remainder(x, y)
+            r = self.fmod(x, y)
             q = (x - r) / y
+            q = mx.where(mx.logical_and(r != 0, mx.less(r, 0) != mx.less(y, 0)), q - 1, q)
             whole = mx.floor(q)
             whole = mx.where(q - whole > 0.5, whole + 1, whole)
             whole = mx.where(q == 0, self.copysign(mx.array(0, x.dtype), x / y), whole)
             return mx.where(y == 0, x / y, whole)
         if x.dtype == mx.bool_:
-            return self.on_host("floor_divide", x, y)
+            return self._on_host("floor_divide", x, y)
         if x.dtype not in _LOWEST:
             return mx.floor_divide(x, y)
         minus = y == -1
@@ -159,7 +160,7 @@ class Elementwise(Arrays):
 
     def pow(self, x: Array, y: Array) -> Array:
         """Complex powers of zero and of infinities are NaN there."""
-        return mx.power(x, y) if x.dtype != mx.complex64 else self.on_host("pow", x, y)
+        return mx.power(x, y) if x.dtype != mx.complex64 else self._on_host("pow", x, y)
 
     # ---------------------------------------------------------------- shifts
     def bitwise_left_shift(self, x: Array, y: Array) -> Array:
@@ -197,26 +198,26 @@ class Elementwise(Arrays):
     def hypot(self, x: Array, y: Array) -> Array:
         """Missing. In float32 the modulus of x + iy; float64 on the host."""
         if x.dtype == mx.float64:
-            return self.on_host("hypot", x, y)
+            return self._on_host("hypot", x, y)
         one, other = mx.broadcast_arrays(x.astype(mx.float32), y.astype(mx.float32))
         r = mx.abs(mx.squeeze(mx.view(mx.stack([one, other], -1), mx.complex64), -1))
         return mx.where(mx.logical_or(mx.isinf(one), mx.isinf(other)), mx.array(float("inf")), r).astype(x.dtype)
 
     def nextafter(self, x: Array, y: Array) -> Array:
-        return self.on_host("nextafter", x, y)
+        return self._on_host("nextafter", x, y)
 
     def gcd(self, x: Array, y: Array) -> Array:
-        return self.on_host("gcd", x, y)
+        return self._on_host("gcd", x, y)
 
     def lcm(self, x: Array, y: Array) -> Array:
-        return self.on_host("lcm", x, y)
+        return self._on_host("lcm", x, y)
 
     def ldexp(self, x: Array, y: Array) -> Array:
-        return self.on_host("ldexp", x, y)
+        return self._on_host("ldexp", x, y)
 
     def float_power(self, x: Array, y: Array) -> Any:
         """In float64 (complex: TypeError, MLX has no complex128)."""
-        return self.on_host("float_power", x, y)
+        return self._on_host("float_power", x, y)
 
     # ---------------------------------------------------------------- parts
     def real(self, x: Array) -> Array:

@@ -20,13 +20,13 @@ class Indexing(Arrays):
     """Basic slices and integer index arrays. Negative indices count from the end; IndexError for one out of range."""
 
     # ---------------------------------------------------------------- what indices are allowed
-    def checked(self, index: Array, size: int) -> Array:
+    def _checked(self, index: Array, size: int) -> Array:
         """`index` as non-negative numbers below `size`; IndexError if that cannot be."""
         if not index.size:
             return index
         found = self.ranges.get(index)
         if found is None:
-            v = self.view(index)
+            v = self._view(index)
             found = int(v.min()), int(v.max())
             self.ranges.add(index, *found)
         low, high = found
@@ -66,36 +66,36 @@ class Indexing(Arrays):
     def index_select(self, x: Array, dim: int, index: Array) -> Array:
         if not x.ndim:
             x = mx.reshape(x, (1,))
-        return mx.take(x, self.checked(index, x.shape[dim]), axis=dim)
+        return mx.take(x, self._checked(index, x.shape[dim]), axis=dim)
 
     def index_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
             return mx.reshape(self.index_add(mx.reshape(x, (1,)), 0, index, src), ())
-        at = (*[slice(None)] * dim, self.checked(index, x.shape[dim]))
+        at = (*[slice(None)] * dim, self._checked(index, x.shape[dim]))
         return self._add_at(x, at, src)
 
     def index_copy(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         """Of several sources for one place the last is kept on the CPU, any of them on Metal."""
         if not x.ndim:
             return mx.reshape(self.index_copy(mx.reshape(x, (1,)), 0, index, src), ())
-        return self._put_at(x, (*[slice(None)] * dim, self.checked(index, x.shape[dim])), src)
+        return self._put_at(x, (*[slice(None)] * dim, self._checked(index, x.shape[dim])), src)
 
     def gather(self, x: Array, dim: int, index: Array) -> Array:
         if not x.ndim:
-            return mx.broadcast_to(x, self.checked(index, 1).shape)
-        index = self.checked(index, x.shape[dim])
+            return mx.broadcast_to(x, self._checked(index, 1).shape)
+        index = self._checked(index, x.shape[dim])
         return mx.take_along_axis(x[self._block(x, dim, index)], index, dim)
 
     def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
             return mx.reshape(self.scatter(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ())
-        index = self.checked(index, x.shape[dim])
+        index = self._checked(index, x.shape[dim])
         return self._put_at(x, self._grid(index, dim), src[tuple(map(slice, index.shape))])
 
     def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
             return mx.reshape(self.scatter_add(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ())
-        index = self.checked(index, x.shape[dim])
+        index = self._checked(index, x.shape[dim])
         return self._add_at(x, self._grid(index, dim), src[tuple(map(slice, index.shape))])
 
     @staticmethod
@@ -129,7 +129,7 @@ class Indexing(Arrays):
 
     def nonzero(self, x: Array) -> Array:
         """On the host: the size of the result depends on the values."""
-        return self.on_host("nonzero", x)
+        return self._on_host("nonzero", x)
 
 
 class _Nothing:

@@ -14,7 +14,7 @@ class Linear(Elementwise, Reductions):
 
     def matmul(self, a: Array, b: Array) -> Array:
         if not (is_float(a) or a.dtype == mx.complex64):
-            return self.on_host("matmul", a, b)
+            return self._on_host("matmul", a, b)
         if a.ndim == 1 and b.ndim > 2:  # refused
             return mx.squeeze(mx.matmul(mx.expand_dims(a, 0), b), -2)
         return mx.matmul(a, b)

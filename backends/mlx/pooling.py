@@ -107,7 +107,9 @@ def _key(start: list[int], stride: Ints, out: Ints) -> tuple[Any, ...]:
 
 def _places(size: Shape, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> tuple[Any, Any]:
     """For each element of each window its place in the plane, and whether it lies in the input; both (elements, *out)."""
-    axes, total, inside = len(size), np.int64(0), np.True_
+    axes = len(size)
+    total: Any = np.int64(0)
+    inside: Any = np.True_
     for i in range(axes):
         along = np.arange(kernel[i])[:, None] * dilation[i] + np.arange(out[i]) * stride[i] - padding[i]
         shape = [1] * (2 * axes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..numpy_like import NumpyLike
 
-_NOT_RESULTS = frozenset({"dtype_of", "like", "to_numpy", "evaluate", "write", "native_dtype"})
+_NOT_RESULTS = frozenset({"dtype_of", "like", "to_numpy", "evaluate", "write"})
 
 
 def _freeze(result: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Tests of `backends`: one conformance suite for all of them, and what each does of its own."""

@@ -1,0 +1,123 @@
+"""Every primitive of every backend against the tables: values, dtypes, shapes, types, and what must raise."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends import dtypes as dt
+from backends import registry
+
+from .compare import NUMPY, check, native, primitive, primitives, rounded, values, wide
+from .elementwise_table import OWN_TYPE, ROWS, Row
+from .structure_table import CASES as CASES_OF_STRUCTURE
+from .structure_table import Case
+
+CASES = [pytest.param(row, d, id=f"{row.name}-{d.name}") for row in ROWS for d in row.dtypes]
+
+
+@pytest.mark.parametrize(("row", "d"), CASES)
+def test_against_the_reference(b: Any, row: Row, d: Any) -> None:
+    f = primitive(b, row.name, d)
+    if row.name == "float_power" and dt.float64 not in b.capabilities.dtypes:
+        pytest.skip(f"{b.name} has no float64")
+    args = row.operands(d)
+    if row.name in OWN_TYPE:
+        want = OWN_TYPE[row.name](*args)
+    else:
+        want = rounded(row.reference(*map(wide, args)), row.result(d))
+    check(values(b, f(*native(b, args))), want, row.ulps, row.signed_zero, row.scale)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1,)])
+@pytest.mark.parametrize("row", [pytest.param(r, id=f"{r.name}-{r.dtypes[0].name}") for r in ROWS])
+def test_shapes(b: Any, row: Row, shape: tuple[int, ...]) -> None:
+    d = row.dtypes[0]
+    f = primitive(b, row.name, d)
+    args = [np.resize(a[:7], shape).astype(a.dtype) for a in row.operands(d)]
+    got = values(b, f(*native(b, args)))
+    assert (got.shape, got.dtype) == (shape, NUMPY[row.result(d)])
+
+
+@pytest.mark.parametrize("name", [r.name for r in ROWS if len(r.operands(r.dtypes[0])) == 2])
+def test_broadcasting(b: Any, name: str) -> None:
+    row = next(r for r in ROWS if r.name == name)
+    d = row.dtypes[0]
+    f = primitive(b, name, d)
+    x, y = [a[:12] for a in row.operands(d)]
+    x, y = x[:3].reshape(3, 1), y[:4].reshape(1, 4)
+    whole = [np.ascontiguousarray(a) for a in np.broadcast_arrays(x, y)]
+    np.testing.assert_array_equal(values(b, f(*native(b, (x, y)))), values(b, f(*native(b, whole))))
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=f"{c.name}-{c.label}-{c.dtype.name}") for c in CASES_OF_STRUCTURE])
+def test_structure(b: Any, case: Case) -> None:
+    f = primitive(b, case.name, case.dtype)
+    operands = [[b.asarray(a) for a in arg] if type(arg) is list else arg for arg in case.args]
+    got = values(b, f(*native(b, operands)))
+    pairs = zip(got, case.want, strict=True) if type(got) is tuple else [(got, case.want)]
+    for result, want in pairs:
+        check(result, want, case.ulps, scale=case.scale)
+
+
+@pytest.mark.parametrize("name", sorted({c.name for c in CASES_OF_STRUCTURE}))
+def test_operands_stay_as_they_were(b: Any, name: str) -> None:
+    case = next(c for c in CASES_OF_STRUCTURE if c.name == name)
+    f = primitive(b, name, case.dtype)
+    operands = native(b, [[b.asarray(a) for a in arg] if type(arg) is list else arg for arg in case.args])
+    f(*operands)
+    for before, operand in zip(case.args, operands, strict=True):
+        if isinstance(before, np.ndarray):
+            np.testing.assert_array_equal(np.asarray(b.to_numpy(operand)), before)
+
+
+@pytest.mark.parametrize("bad", [4, -5, 2**31, 2**40, -(2**40), 2**62])
+@pytest.mark.parametrize("name", ["index_select", "gather", "index_add", "index_copy", "scatter", "scatter_add"])
+def test_an_index_out_of_range_raises(b: Any, name: str, bad: int) -> None:
+    f = primitive(b, name)
+    x, index = b.asarray(np.zeros(4, np.float32)), b.asarray(np.array([0, bad]))
+    more = [b.asarray(np.ones(2, np.float32))] if name not in ("index_select", "gather") else []
+    with pytest.raises(IndexError):
+        f(x, 0, index, *more)
+
+
+@pytest.mark.parametrize("key", [(3,), (-4,), (2**40,), (..., 3)])
+def test_a_slice_out_of_range_raises(b: Any, key: Any) -> None:
+    x = b.asarray(np.zeros((3, 3), np.float32))
+    with pytest.raises(IndexError):
+        b.slice(x, key)
+    with pytest.raises(IndexError):
+        b.slice_put(b.asarray(np.zeros(3, np.float32)), key, (3, 3))
+
+
+def test_a_step_of_zero_raises(b: Any) -> None:
+    with pytest.raises(ValueError, match="step"):
+        b.slice(b.asarray(np.zeros(3, np.float32)), (slice(None, None, 0),))
+
+
+def test_every_primitive_has_a_case() -> None:
+    """What NumPy and CuPy share is the whole set; a primitive without a case here or in a test by name fails this."""
+    elsewhere = {"asarray", "to_numpy", "astype", "full", "arange", "dtype_of", "like", "write", "read_at", "write_at", "evaluate"}
+    covered = {r.name for r in ROWS} | {c.name for c in CASES_OF_STRUCTURE} | elsewhere
+    assert primitives(registry.load(registry.parse("cpu"))) - covered == set()
+
+
+def test_mlx_has_every_primitive() -> None:
+    pytest.importorskip("mlx", reason="MLX has no package for this platform")
+    cpu, mlx = (registry.load(registry.parse(name)) for name in ("cpu", "mlx:cpu"))
+    assert primitives(cpu) <= primitives(mlx)
+    for name in primitives(cpu):
+        ours, theirs = (_positional(getattr(x, name)) for x in (cpu, mlx))
+        assert ours == theirs or None in (ours, theirs), name
+
+
+def _positional(f: Any) -> list[str] | None:
+    """The positional parameters of a function in Python, None for one in C."""
+    try:
+        found = list(inspect.signature(f).parameters.values())
+    except ValueError:
+        return None
+    return None if not inspect.ismethod(inspect.unwrap(f)) else [p.name for p in found]
