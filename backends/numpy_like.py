@@ -145,7 +145,8 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         return self.np.concatenate(arrays, dim)
 
     def slice(self, x: Array, key: tuple[Any, ...]) -> Array:
-        return x[key if ... in key else (*key, ...)]  # the dots make x[0] of a vector a 0-d view, not a scalar
+        view = x[key]
+        return view if type(view) is self.array else x[(*key, ...)]  # the dots make x[0] of a vector a 0-d view, not a scalar
 
     def slice_put(self, g: Array, key: tuple[Any, ...], shape: Shape) -> Array:
         r = self.np.zeros(shape, g.dtype)
