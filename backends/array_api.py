@@ -156,9 +156,6 @@ class ArrayAPI:
         return self.xp.take_along_axis(x, i, axis=dim), i
 
     # ---------------------------------------------------------------- indexing: every read and its transposed write
-    def _rows(self, x: Array, dim: int, index: Array) -> Any:
-        return (*[slice(None)] * dim, index)
-
     def index_select(self, x: Array, dim: int, index: Array) -> Array:
         taken = self.xp.take(x, self.xp.reshape(index, (-1,)), axis=dim)
         return self.xp.reshape(taken, x.shape[:dim] + index.shape + x.shape[dim + 1 :])

@@ -12,10 +12,8 @@ import pytest
 from backends import registry
 from backends.array_api import ArrayAPI
 
-ON_NUMPY = ("cpu", "frozen", "array_api")
 
-
-@pytest.fixture(params=["cpu", "frozen", "array_api", "mlx:cpu"])
+@pytest.fixture(scope="session", params=["cpu", "frozen", "array_api", "mlx:cpu"])
 def b(request: pytest.FixtureRequest) -> Any:
     """A backend: NumPy, its frozen twin, the array-API default over array_api_compat's NumPy, MLX on the CPU."""
     if request.param == "array_api":
