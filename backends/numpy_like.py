@@ -100,6 +100,14 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
     def rsqrt(self, x: Array) -> Array:
         return 1 / self.np.sqrt(x)
 
+    def erf(self, x: Array) -> Array:
+        return self.special.erf(x)
+
+    @property
+    def special(self) -> Any:
+        """The module of special functions that belongs to the library, loaded when first needed."""
+        raise NotImplementedError
+
     def relu(self, x: Array) -> Array:
         return self.np.maximum(x, 0)
 
