@@ -101,12 +101,14 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         return 1 / self.np.sqrt(x)
 
     def erf(self, x: Array) -> Array:
-        return self.special.erf(x)
+        return self._special().erf(x)
 
-    @property
-    def special(self) -> Any:
-        """The module of special functions that belongs to the library, loaded when first needed."""
-        raise NotImplementedError
+    special_module = "scipy.special"  # the special functions that belong to the library
+
+    def _special(self) -> Any:
+        import importlib
+
+        return importlib.import_module(self.special_module)
 
     def relu(self, x: Array) -> Array:
         return self.np.maximum(x, 0)

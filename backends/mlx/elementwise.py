@@ -62,7 +62,7 @@ class Elementwise(Arrays):
 
     def erf(self, x: Array) -> Array:
         """float64 has float32 accuracy."""
-        return mx.erf(x) if x.dtype != mx.float64 else self.on_host("erf", x)
+        return mx.erf(x) if x.dtype != mx.float64 else self._on_host("erf", x)
 
     # ---------------------------------------------------------------- circular functions
     def sin(self, x: Array) -> Array:

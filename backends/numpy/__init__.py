@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..numpy_like import NumpyLike
@@ -18,12 +16,6 @@ class Numpy(NumpyLike):
 
     def __init__(self) -> None:
         super().__init__(np)
-
-    @property
-    def special(self) -> Any:
-        import scipy.special
-
-        return scipy.special
 
 
 def available() -> bool:

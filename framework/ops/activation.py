@@ -337,16 +337,18 @@ def hardshrink(xp, input: Num, lambd=0.5):
     return xp.where((input >= -lambd) & (input <= lambd), _constant(xp, 0, input), input)
 
 
-def _softshrink_fits(input, lambd):
+@op(**_FORMULA, deriv=(lambda xp, input, lambd: 1 - _where(xp, (input >= -lambd) & (input <= lambd), input),))
+def softshrink_kernel(xp, input: Num, lambd):
+    """input moved towards 0 by lambd, and 0 where |input| <= lambd."""
+    return input - xp.minimum(xp.maximum(input, -lambd), lambd)
+
+
+@op(**_FUNCTIONAL)
+def softshrink(input: Num, lambd=0.5):
+    """input moved towards 0 by lambd, and 0 where |input| <= lambd, elementwise. RuntimeError for a negative lambd."""
     if not lambd >= 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}. (softshrink)")
-
-
-@op(elementwise=True, accept="f", spaces=("nn.functional",), method=False, check=_softshrink_fits,
-    deriv=(lambda xp, input, lambd: 1 - _where(xp, (input >= -lambd) & (input <= lambd), input),))  # fmt: skip
-def softshrink(xp, input: Num, lambd=0.5):
-    """input moved towards 0 by lambd, and 0 where |input| <= lambd, elementwise."""
-    return input - xp.minimum(xp.maximum(input, -lambd), lambd)
+    return softshrink_kernel(input, lambd)
 
 
 # ---------------------------------------------------------------- softmax and its kin, with a dimension that may be left out
