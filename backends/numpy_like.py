@@ -100,6 +100,16 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
     def rsqrt(self, x: Array) -> Array:
         return 1 / self.np.sqrt(x)
 
+    def erf(self, x: Array) -> Array:
+        return self._special().erf(x)
+
+    special_module = "scipy.special"  # the special functions that belong to the library
+
+    def _special(self) -> Any:
+        import importlib
+
+        return importlib.import_module(self.special_module)
+
     def relu(self, x: Array) -> Array:
         return self.np.maximum(x, 0)
 

@@ -26,3 +26,5 @@ globals().update(_PUBLIC[""])
 bool = bool_
 float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
 __version__ = "0.1.0"
+
+from . import nn, optim, utils

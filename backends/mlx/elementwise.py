@@ -60,6 +60,10 @@ class Elementwise(Arrays):
         d = mx.where(x == y, mx.array(0, x.dtype), x - y)  # of two infinities too
         return mx.maximum(x, y) + mx.log1p(self.exp2(-mx.abs(d))) * 1.4426950408889634
 
+    def erf(self, x: Array) -> Array:
+        """float64 has float32 accuracy."""
+        return mx.erf(x) if x.dtype != mx.float64 else self._on_host("erf", x)
+
     # ---------------------------------------------------------------- circular functions
     def sin(self, x: Array) -> Array:
         """float64 has float32 accuracy; -0.0 becomes 0.0."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from framework.core.graph import HookedNode, Leaf, Node, Pick
 from framework.core.tensor import Tensor, arr
 
-_next_id = count().__next__
+from .handle import RemovableHandle
 
 
 class Hooks:
@@ -23,23 +22,6 @@ class Hooks:
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
         self.retain: weakref.ref[Tensor] | None = None
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()` unregisters it; also a context manager."""
-
-    def __init__(self, table: dict[int, Any]) -> None:
-        self.id, self._table = _next_id(), table
-
-    def remove(self) -> None:
-        """Unregister the hook; a second call does nothing."""
-        self._table.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 def hooks_of(node: Node) -> Hooks:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from framework.core.tensor import Tensor
-from framework.nn.backward_hooks import BackwardHooks, register_on_grad_fn
-from framework.utils.hooks import RemovableHandle
+from framework.autograd.handle import RemovableHandle
 
 __all__ = [
     "HookMethods", "call_with_hooks", "global_call_hooks", "register_module_backward_hook",
@@ -268,6 +267,8 @@ class _Call:
         self.ran: set[int] = set()
 
     def run(self) -> Any:
+        from framework.nn.backward_hooks import BackwardHooks, register_on_grad_fn
+
         module = self.module
         # Which backward hooks take part is settled before the forward hooks run, which may register more of them.
         before = [*_global(BACKWARD_PRE), *module._backward_pre_hooks.values()]

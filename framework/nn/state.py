@@ -11,7 +11,7 @@ import framework
 from framework.core.tensor import Parameter, Tensor
 from framework.nn.hooks import WrappedHook
 from framework.nn.parameter import is_lazy
-from framework.utils.hooks import RemovableHandle
+from framework.autograd.handle import RemovableHandle
 
 __all__ = ["IncompatibleKeys", "StateMethods"]
 

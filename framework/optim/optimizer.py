@@ -12,7 +12,7 @@ from typing import Any
 
 import framework
 from framework.core.tensor import Tensor
-from framework.utils.hooks import RemovableHandle
+from framework.autograd.handle import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
