@@ -32,8 +32,10 @@ def function_of(e: Entry) -> Any:
     """The public function of an entry; its code is generated at the first call."""
     if e.composite and e.forward.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return e.forward
+    head, _ = signature(e)
     scope: dict[str, Any] = {"__name__": "framework.ops", "ENTRY": e, "compiled": compiled}
-    exec(f"def {e.name}(*args, **kwargs): return compiled(ENTRY)(*args, **kwargs)", scope)
+    scope |= {f"D_{name}": value for name, value in e.defaults.items()}
+    exec(compile(f"{head} return compiled(ENTRY)({passed_on(e)})", f"<op {e.name}>", "exec"), scope)
     f: FunctionType = scope[e.name]
     f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
     f.entry = e  # type: ignore[attr-defined]
@@ -41,19 +43,26 @@ def function_of(e: Entry) -> Any:
 
 
 def compiled(e: Entry) -> Any:
-    """Give an entry's function its generated code."""
+    """Give an entry's function its generated code. Its signature stays, so other threads may call it meanwhile."""
     text, scope = source(e)
     file = f"<op {e.name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)
-    made: FunctionType = scope[e.name]
+    if e.vjp:
+        e.backward = scope[f"{e.name}_backward"]
     f = e.fn
     f.__globals__.update(scope)
-    f.__code__, f.__defaults__, f.__kwdefaults__ = made.__code__, made.__defaults__, made.__kwdefaults__
-    if e.vjp:
-        backward: FunctionType = scope[f"{e.name}_backward"]
-        e.backward = backward
+    f.__code__ = scope[e.name].__code__
     return f
+
+
+def passed_on(e: Entry) -> str:
+    """The arguments of an entry's function handed on as they came."""
+    positional = list(e.params[: e.positional])
+    spread = bool(positional) and e.kinds.get(positional[-1]) == "Ints"
+    parts = [f"*{p}_" if spread and p == positional[-1] else p for p in positional]
+    parts += [f"{p}={p}" for p in positional[-1:] if spread] + [f"{p}={p}" for p in e.params[e.positional :]]
+    return ", ".join(parts + ([] if "out" in e.params else ["out=out"]))
 
 
 def source(e: Entry) -> tuple[str, dict[str, Any]]:

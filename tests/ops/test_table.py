@@ -62,8 +62,8 @@ def test_reverse(row: OpInfo, device: str) -> None:
         xs = [tensor(a, device, dtype, requires_grad=True) for a in leaves]
         loss_of(f(*xs)).backward()
         host = as_function(row, sample, "cpu")[0]
-        want = numeric_gradients(lambda *a, h=host: loss_of(h(*[tensor(x, "cpu") for x in a])).item(), [a.astype("float64") for a in leaves]
-                                 if dtype == "float32" else leaves)  # fmt: skip
+        want = numeric_gradients(lambda *a, h=host: loss_of(h(*[tensor(x, "cpu") for x in a])).item(), [a.astype("complex128" if a.dtype.kind == "c" else "float64")
+                                 for a in leaves])  # fmt: skip
         for x, w in zip(xs, want, strict=True):
             close(values(x.grad), w, "float32" if dtype == "float32" else "float16", 10 if dtype == "float32" else 1e-4)
 
