@@ -171,8 +171,9 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
             dim += 1
         elif type(k) is slice:
             part = _slice(k, shape[dim])
-            out.append(part)
-            view.append(len(range(part.start, part.stop, part.step)))
+            length = len(range(part.start, part.stop, part.step))
+            out.append(FULL if length == shape[dim] else part)
+            view.append(length)
             dim += 1
         elif k.ndim == 0 and (number := as_int(k)) is not None:
             out.append(_wrap(number, shape, dim))
@@ -186,7 +187,8 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
             out += [FULL] * width
             view += shape[dim : dim + width]
             dim += width
-    return Plan(tuple(out), (*view, *shape[dim:]), tuple(selects), tuple(indices), _place(indices))
+    whole = all(type(k) is slice and k == FULL for k in out)
+    return Plan(() if whole else tuple(out), (*view, *shape[dim:]), tuple(selects), tuple(indices), _place(indices))
 
 
 def check_bounds(low: int, high: int, size: int, dim: int) -> None:
