@@ -2,6 +2,6 @@
 
 from framework.dispatch import inplace as _inplace
 
-from . import cast, unary, binary, reduce, view, linear, creation, softmax, join, convert  # noqa: I001
+from . import cast, unary, binary, reduce, view, indexing, getitem, index, scatter, masked, select, linear, creation, softmax, join, convert  # noqa: I001
 
 _inplace.define()

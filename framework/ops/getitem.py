@@ -7,6 +7,7 @@ nothing is tracked and arrays alias, the elements are written in place and nothi
 
 from __future__ import annotations
 
+import operator
 from math import prod
 
 import numpy as np
@@ -48,8 +49,13 @@ def overriding(x):
 
 
 def number_of(index):
-    """The value of a 0-d integer index, None if a function transform holds it."""
-    return None if index.level is not None else int(index.backend.to_numpy(arr(index)))
+    """The value of a 0-d integer index; None if it differs between the examples of a vmap."""
+    try:
+        return operator.index(index)
+    except RuntimeError:
+        if index.level is None:
+            raise
+        return None
 
 
 def read(x: Tensor, p: Plan) -> Tensor:
@@ -61,7 +67,7 @@ def read(x: Tensor, p: Plan) -> Tensor:
         dim, value, mask = p.indices[0]
         if mask:
             return _masked(x, dim, value)
-        index = from_host(x, value) if type(value) is np.ndarray else on_device_of(x, value)
+        index = placed(x, value)
         if 0 in index.shape or 0 not in x.shape:
             return select_rows(x, dim, index)
     dims, columns, joint = columns_of(x, p)
@@ -80,8 +86,14 @@ def viewed(x: Tensor, p: Plan) -> Tensor:
 
 def positions(x: Tensor, mask: Tensor) -> Tensor:
     """The row-major positions of a mask's True elements. Reads the mask on the host where sizes must be known there."""
-    mask = on_device_of(x, mask)
-    return slice_(T.nonzero(T.reshape(mask, (-1,))), (FULL, 0))
+    if type(mask) is np.ndarray:
+        return placed(x, np.flatnonzero(mask))
+    return slice_(T.nonzero(T.reshape(on_device_of(x, mask), (-1,))), (FULL, 0))
+
+
+def placed(x: Tensor, index) -> Tensor:
+    """The value of an index of a plan as a tensor where x is."""
+    return from_host(x, index) if type(index) is np.ndarray else on_device_of(x, index)
 
 
 def _masked(x, dim, mask):
@@ -97,12 +109,15 @@ def columns_of(x: Tensor, p: Plan):
     dims, columns = [], []
     for dim, value, mask in p.indices:
         if mask:
-            where = T.nonzero(on_device_of(x, value))
-            columns += [slice_(where, (FULL, i)) for i in range(value.ndim)]
             dims += range(dim, dim + value.ndim)
+            if type(value) is np.ndarray:
+                columns += [from_host(x, column) for column in value.nonzero()]
+            else:
+                where = T.nonzero(on_device_of(x, value))
+                columns += [slice_(where, (FULL, i)) for i in range(value.ndim)]
         else:
-            columns.append(from_host(x, value) if type(value) is np.ndarray else on_device_of(x, value))
             dims.append(dim)
+            columns.append(placed(x, value))
     columns = [T.to_dtype(c, int64) if c.dtype is not int64 else c for c in columns]
     joint = joint_shape([tuple(c.shape) for c in columns])
     shape = x.shape
@@ -232,7 +247,7 @@ def lone_mask(x: Tensor, p: Plan) -> Tensor | None:
     if len(p.indices) != 1 or not p.indices[0].mask:
         return None
     dim, mask, _ = p.indices[0]
-    mask = on_device_of(x, mask)
+    mask = placed(x, mask)
     if mask.dtype.kind != "b":
         mask = T.ne(mask, 0)
     tail = x.ndim - dim - mask.ndim

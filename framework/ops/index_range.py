@@ -14,12 +14,12 @@ from framework.dispatch.registry import T
 
 
 def extent(index: Tensor) -> tuple[int, int] | None:
-    """The smallest and the largest element; None if there are none, or if only a function transform knows them.
+    """The smallest and the largest element (of all examples, inside vmap); None if there are none.
 
     On a backend that remembers the ranges of its arrays (`backend.ranges`) only the first question costs a reduction.
     """
-    if index.level is not None:
-        return None
+    while index.level is not None:
+        index = index.value
     a, b = arr(index), index.backend
     if 0 in a.shape:
         return None
@@ -55,9 +55,7 @@ def from_start(index: Tensor, size: int, dim: int) -> Tensor:
     found = extent(index)
     if found is not None:
         check_bounds(*found, size, dim)
-        if found[0] >= 0:
-            return index
-    elif index.level is None:
+    if found is None or found[0] >= 0:
         return index
     return T.where(T.lt(index, 0), T.add(index, size), index)
 

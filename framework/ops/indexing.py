@@ -169,7 +169,14 @@ def scatter_prod(xp, input: Num, dim: Dim, index: Index, src: Num):
 
 
 # -------------------------------------------------------------------------------------------------------- where not zero
-@op(opaque=True, dtype=int64, spaces=())
+def _no_batch(fn, size, flags, args):
+    raise RuntimeError(
+        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between examples, so "
+        "there is no result of one shape. Use torch.where, or assign through the mask."
+    )
+
+
+@op(opaque=True, dtype=int64, spaces=(), batch=_no_batch)
 def nonzero(xp, input: Num):
     """The coordinates of the elements that are not zero, one row each, in row-major order."""
     return xp.nonzero(input)
