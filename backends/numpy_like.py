@@ -257,6 +257,20 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
         self.np.add.at(r, at, src)
 
+    def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at(self.np.maximum, x, dim, index, src)
+
+    def scatter_amin(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at(self.np.minimum, x, dim, index, src)
+
+    def scatter_prod(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at(self.np.multiply, x, dim, index, src)
+
+    def _reduced_at(self, ufunc: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
+        r = self.np.array(x, order="C")
+        ufunc.at(r, self._grid(index, dim), src)
+        return r
+
     def _as_shape(self, x: Array, index: Array) -> Array:
         return self.np.broadcast_to(x, index.shape).copy()
 
@@ -287,6 +301,17 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
     def write(self, array: Array, value: Array) -> None:
         array[...] = value
 
+    def write_indexed(self, array: Array, key: tuple[Any, ...], value: Array, accumulate: bool) -> None:
+        """array[key] = or += value through the native view; with `accumulate` an element named twice is added to twice."""
+        if accumulate:
+            self._add_at(array, key, value)
+        else:
+            array[key] = value
+
+    def write_where(self, array: Array, mask: Array, value: Array) -> None:
+        """The elements of a native view where the mask is True := value; both broadcast to it."""
+        self.np.copyto(array, value, where=mask)
+
     def read_at(self, flat: Array, geometry: Geometry) -> Array:
         return self.asarray(self._at(flat, geometry))
 
@@ -297,4 +322,6 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
 
     def _at(self, flat: Array, g: Geometry) -> Array:
         size = flat.itemsize
+        if 0 in g.shape:  # its offset may lie behind the last element
+            return self.np.empty(g.shape, flat.dtype)
         return self.np.ndarray(g.shape, flat.dtype, flat, g.offset * size, tuple([s * size for s in g.strides]))

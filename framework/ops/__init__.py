@@ -2,6 +2,25 @@
 
 from framework.dispatch import inplace as _inplace
 
-from . import cast, unary, binary, reduce, view, linear, creation, softmax, join, convert, special, activation  # noqa: I001
+from . import (  # isort: skip  # a family comes after those whose primitives it widens
+    cast,
+    unary,
+    binary,
+    reduce,
+    view,
+    linear,
+    creation,
+    softmax,
+    join,
+    convert,
+    special,
+    activation,
+    indexing,
+    getitem,
+    index,
+    scatter,
+    masked,
+    select,
+)
 
 _inplace.define()
