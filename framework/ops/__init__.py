@@ -21,6 +21,9 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     scatter,
     masked,
     select,
+    conv,
+    pool,
+    adaptive_pool,
 )
 
 _inplace.define()
