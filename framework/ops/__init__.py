@@ -2,6 +2,6 @@
 
 from framework.dispatch import inplace as _inplace
 
-from . import cast, unary, binary, reduce, view, linear, creation, softmax, join, convert, special, activation  # noqa: I001
+from . import cast, unary, binary, reduce, view, linear, creation, softmax, join, convert, special, affine, activation  # noqa: I001
 
 _inplace.define()
