@@ -24,6 +24,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     conv,
     pool,
     adaptive_pool,
+    affine,
 )
 
 _inplace.define()
