@@ -234,6 +234,20 @@ class NumpyLike(Convolution, Pooling, Views):
         self._add_at(r, self._grid(index, dim), src[tuple(map(slice, index.shape))])
         return r
 
+    def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at(self.np.maximum, x, dim, index, src)
+
+    def scatter_amin(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at(self.np.minimum, x, dim, index, src)
+
+    def scatter_prod(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at(self.np.multiply, x, dim, index, src)
+
+    def _reduced_at(self, ufunc: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
+        r = self.np.array(x, order="C")
+        ufunc.at(r, self._grid(index, dim), src)
+        return r
+
     def _as_shape(self, x: Array, index: Array) -> Array:
         return self.np.broadcast_to(x, index.shape).copy()
 
@@ -263,6 +277,17 @@ class NumpyLike(Convolution, Pooling, Views):
     # ---------------------------------------------------------------- storage
     def write(self, array: Array, value: Array) -> None:
         array[...] = value
+
+    def write_indexed(self, array: Array, key: tuple[Any, ...], value: Array, accumulate: bool) -> None:
+        """array[key] = or += value through the native view; with `accumulate` an element named twice is added to twice."""
+        if accumulate:
+            self._add_at(array, key, value)
+        else:
+            array[key] = value
+
+    def write_where(self, array: Array, mask: Array, value: Array) -> None:
+        """The elements of a native view where the mask is True := value; both broadcast to it."""
+        self.np.copyto(array, value, where=mask)
 
     def read_at(self, flat: Array, geometry: Geometry) -> Array:
         return self.asarray(self._at(flat, geometry))

@@ -47,6 +47,8 @@ class Views(ArrayAPI):
 
     def _at(self, flat: Array, g: Geometry) -> Array:
         size = flat.itemsize
+        if 0 in g.shape:  # its offset may lie behind the last element
+            return self.np.empty(g.shape, flat.dtype)
         return self.np.ndarray(g.shape, flat.dtype, flat, g.offset * size, tuple([s * size for s in g.strides]))
 
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:

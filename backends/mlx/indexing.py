@@ -123,6 +123,24 @@ class Indexing(Arrays):
         with self._scatters(x):
             return x.at[at].add(src)
 
+    def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at("maximum", x, dim, index, src)
+
+    def scatter_amin(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at("minimum", x, dim, index, src)
+
+    def scatter_prod(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        return self._reduced_at("multiply", x, dim, index, src)
+
+    def _reduced_at(self, how: str, x: Array, dim: int, index: Array, src: Array) -> Array:
+        if not prod(src.shape):
+            return x
+        if x.dtype == mx.bool_:
+            return self._reduced_at(how, x.astype(mx.int32), dim, index, src.astype(mx.int32)).astype(mx.bool_)
+        at = self._grid(self.checked(index, x.shape[dim]), dim)
+        with self._scatters(x):
+            return getattr(x.at[at], how)(src)
+
     def _scatters(self, x: Array) -> Any:
         """Metal does not scatter elements of 8 bytes; the CPU does, in the same memory."""
         return mx.stream(mx.cpu) if x.dtype.size == 8 and not self.on_cpu else _nothing

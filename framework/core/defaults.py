@@ -66,7 +66,7 @@ def number_dtype(number_type: type) -> dtype:
 
 
 def as_dtype(d: Any, name: str) -> dtype | None:
-    """The argument `dtype=` of the function `name` as a dtype: a dtype, None, or a Python type, which means its own width.
+    """The argument `dtype=` of the function `name`: a dtype, None, or a Python type, which means its own width.
 
     TypeError for anything else.
     """

@@ -34,9 +34,9 @@ FULL = slice(None)
 class Index(NamedTuple):
     """One index tensor of a plan: its first dimension in the plan's view, and the index.
 
-    `value` is a NumPy int64 array (from ints, bools, lists and arrays: masks are already columns of integers) or the
-    tensor that the key held. If `mask`, `value` is a bool or uint8 tensor that stands for the columns of its `nonzero`,
-    one for each of the dimensions `dim, ..., dim + value.ndim - 1`, whose sizes it has. Integers are not range-checked.
+    `value` is a NumPy array (from bools, lists and arrays) or the tensor that the key held; of integers, which are not
+    range-checked, or, if `mask`, of bools (or uint8): then it stands for the columns of its `nonzero`, one for each of
+    the dimensions `dim, ..., dim + value.ndim - 1`, whose sizes it has.
     """
 
     dim: int
@@ -81,7 +81,13 @@ def basic(key: object, shape: tuple[int, ...]) -> BasicKey | None:
             raise IndexError("slice() cannot be applied to a 0-dim tensor")
         return (_slice(key, shape[0]),)  # type: ignore[arg-type]
     if kind is tuple:
-        return _basic_tuple(key, shape)  # type: ignore[arg-type]
+        try:
+            return _basic_tuple(key, shape)  # type: ignore[arg-type]
+        except (IndexError, ValueError, TypeError):
+            error = _first_error(key, shape)
+            if error is None:
+                raise
+            raise error from None
     if key is None:
         return (None,)
     if key is Ellipsis:
@@ -171,8 +177,9 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
             dim += 1
         elif type(k) is slice:
             part = _slice(k, shape[dim])
-            out.append(part)
-            view.append(len(range(part.start, part.stop, part.step)))
+            length = len(range(part.start, part.stop, part.step))
+            out.append(FULL if length == shape[dim] else part)
+            view.append(length)
             dim += 1
         elif k.ndim == 0 and (number := as_int(k)) is not None:
             out.append(_wrap(number, shape, dim))
@@ -182,11 +189,21 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
             if k.ndim == 0:
                 selects.append((len(view), k))
             else:
-                indices += _advanced(k, len(view) - len(selects), shape, dim)
+                indices.append(_advanced(k, len(view) - len(selects), shape, dim))
             out += [FULL] * width
             view += shape[dim : dim + width]
             dim += width
-    return Plan(tuple(out), (*view, *shape[dim:]), tuple(selects), tuple(indices), _place(indices))
+    whole = all(type(k) is slice and k == FULL for k in out)
+    return Plan(() if whole else tuple(out), (*view, *shape[dim:]), tuple(selects), tuple(indices), _place(indices))
+
+
+def _first_error(key: object, shape: tuple[int, ...]) -> Exception | None:
+    """Of the several errors that a key may have, the one that PyTorch finds first."""
+    try:
+        plan(key, shape)
+    except (IndexError, ValueError, TypeError) as e:
+        return e
+    return None
 
 
 def check_bounds(low: int, high: int, size: int, dim: int) -> None:
@@ -289,21 +306,19 @@ def _from_numpy(array: np.ndarray[Any, Any], source: object) -> Any:
     return array.item() if array.ndim == 0 else array
 
 
-def _advanced(index: Any, at: int, shape: tuple[int, ...], dim: int) -> list[Index]:
-    """The entries of one array or tensor that indexes x from `dim` on and the view from `at` on."""
+def _advanced(index: Any, at: int, shape: tuple[int, ...], dim: int) -> Index:
+    """The entry of an array or tensor that indexes x from `dim` on and the view from `at` on."""
     if not _is_mask(index):
-        return [Index(at, index, False)]
+        return Index(at, index, False)
     for offset, size in enumerate(index.shape):
         if shape[dim + offset] != size:
             raise IndexError(
                 f"The shape of the mask {list(index.shape)} at index {offset} does not match the shape of the indexed "
                 f"tensor {list(shape)} at index {dim + offset}"
             )
-    if isinstance(index, np.ndarray):
-        return [Index(at + i, column, False) for i, column in enumerate(index.nonzero())]
     if index.dtype.kind == "u":
         _warn_uint8()
-    return [Index(at, index, True)]
+    return Index(at, index, True)
 
 
 def _consumed(k: Any) -> int:

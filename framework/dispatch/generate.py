@@ -82,7 +82,8 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     last = f"    return slow(E, {arguments}, out)" if "out" not in e.params else ""
     if e.composite:
-        types = [f"type({p}) in FAST" for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]
+        types = [f"({p} is None or type({p}) in FAST)" if e.defaults.get(p, e) is None else f"type({p}) in FAST"
+                 for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]  # fmt: skip
         call = ", ".join([*e.params[: e.positional], *[f"{p}={p}" for p in e.params[e.positional :]]])
         if last:
             test = " and ".join(["not ACTIVE", "out is None", *types])

@@ -2,6 +2,35 @@
 
 from framework.dispatch import inplace as _inplace
 
-from . import cast, unary, binary, reduce, view, linear, creation, softmax, join, convert, special, activation  # noqa: I001
+from . import (  # isort: skip  # a family comes after those whose primitives it widens
+    cast,
+    unary,
+    binary,
+    reduce,
+    view,
+    complex,
+    shape,
+    split,
+    diagonal,
+    linear,
+    creation,
+    softmax,
+    join,
+    convert,
+    special,
+    activation,
+    indexing,
+    getitem,
+    index,
+    scatter,
+    masked,
+    select,
+    conv,
+    pool,
+    adaptive_pool,
+    affine,
+    arrange,
+    stacks,
+)
 
 _inplace.define()

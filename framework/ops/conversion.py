@@ -114,7 +114,7 @@ def _values(x: Any) -> tuple[Any, Dtype] | None:
         return None
     if x.requires_grad:
         warnings.warn(
-            "Converting a tensor with requires_grad=True to a number loses its history: stack() keeps it, detach() says so.",
+            "Converting a tensor with requires_grad=True to a number loses its history; stack() keeps it.",
             UserWarning,
             stacklevel=2,
         )
