@@ -115,6 +115,12 @@ class ArrayAPI:
     def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
         return self.xp.linalg.diagonal(self._last_two(x, dim1, dim2), offset=offset)
 
+    def tril(self, x: Array, diagonal: int) -> Array:
+        return self.xp.tril(x, k=diagonal)
+
+    def triu(self, x: Array, diagonal: int) -> Array:
+        return self.xp.triu(x, k=diagonal)
+
     def _last_two(self, x: Array, dim1: int, dim2: int) -> Array:
         return self.xp.permute_dims(x, (*[d for d in range(x.ndim) if d not in (dim1, dim2)], dim1, dim2))
 

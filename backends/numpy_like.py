@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import dtypes as dt
-from .array_api import ELEMENTWISE, ArrayAPI
+from .array_api import ELEMENTWISE
 from .base import Array, Capabilities, Dims, Geometry, Shape
 from .dtypes import dtype
 from .numpy_like_convolution import Convolution
 from .numpy_like_pooling import Pooling
+from .numpy_like_views import Views
 
 # Names that the standard lacks, or that the two libraries spell in another way.
 _RENAMED = {"round": "rint", "bitwise_not": "invert", "bitwise_left_shift": "left_shift",
@@ -47,7 +48,7 @@ class _Framework(dict[Any, dtype]):
         raise TypeError(f"can't convert np.ndarray of type {key}; the supported types are: {', '.join(dt.BY_NAME)}")
 
 
-class NumpyLike(Convolution, Pooling, ArrayAPI):
+class NumpyLike(Convolution, Pooling, Views):
     """Primitives on arrays of `np`, which is NumPy or CuPy."""
 
     capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))
@@ -82,7 +83,7 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         return x.astype(self.native[dtype])
 
     def clone(self, x: Array) -> Array:
-        return self.np.array(x, None, copy=True, order="K")
+        return self.np.array(x, None, copy=True, order="C" if 0 in x.strides else "K")
 
     def full(self, shape: Shape, value: Any, dtype: dtype) -> Array:
         return self.np.full(shape, value, self.native[dtype])
@@ -132,13 +133,6 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         strides = (0,) * lead + tuple([0 if n != m else s for n, m, s in zip(x.shape, shape[lead:], x.strides)])
         return self._strided(x, shape, strides)
 
-    def _strided(self, x: Array, shape: Shape, strides: tuple[int, ...]) -> Array:
-        """A view by byte strides from x's own first element."""
-        return self.np.ndarray(shape, x.dtype, x, 0, strides) if x.flags.forc else self._as_strided(x, shape, strides)
-
-    def _as_strided(self, x: Array, shape: Shape, strides: tuple[int, ...]) -> Array:
-        return self.np.lib.stride_tricks.as_strided(x, shape, strides)
-
     def unsqueeze(self, x: Array, dims: Dims) -> Array:
         return self.np.expand_dims(x, dims)
 
@@ -163,25 +157,11 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         r[key] = g
         return r
 
-    def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
-        view = x.diagonal(offset, dim1, dim2)
-        if x.flags.writeable and not view.flags.writeable:
-            view.flags.writeable = True
-        return view
-
     def real(self, x: Array) -> Array:
         return x.real
 
     def imag(self, x: Array) -> Array:
         return x.imag
-
-    def view_as_real(self, x: Array) -> Array:
-        part = x.real.dtype
-        return self.np.lib.stride_tricks.as_strided(x.real, (*x.shape, 2), (*x.strides, part.itemsize))
-
-    def view_as_complex(self, x: Array) -> Array:
-        whole = self.np.dtype("complex64" if x.dtype.itemsize == 4 else "complex128")
-        return x.view(whole)[..., 0]
 
     # ---------------------------------------------------------------- reductions: the ufunc's own is two frames faster
     def sum(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
@@ -254,9 +234,6 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         self._add_at(r, self._grid(index, dim), src[tuple(map(slice, index.shape))])
         return r
 
-    def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
-        self.np.add.at(r, at, src)
-
     def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         return self._reduced_at(self.np.maximum, x, dim, index, src)
 
@@ -319,9 +296,3 @@ class NumpyLike(Convolution, Pooling, ArrayAPI):
         flat = flat.copy()
         self._at(flat, geometry)[...] = value
         return flat
-
-    def _at(self, flat: Array, g: Geometry) -> Array:
-        size = flat.itemsize
-        if 0 in g.shape:  # its offset may lie behind the last element
-            return self.np.empty(g.shape, flat.dtype)
-        return self.np.ndarray(g.shape, flat.dtype, flat, g.offset * size, tuple([s * size for s in g.strides]))

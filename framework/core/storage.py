@@ -79,7 +79,8 @@ def living(storage: Storage) -> list[Tensor]:
 class View:
     """How a view came about: from `base` by `chain`, a linked list (chain before, entry, its parameters, shape before).
 
-    `origin` says why writing to it may be forbidden: "" for an ordinary view, else how PyTorch names the reason.
+    `origin` says why writing to it may be forbidden: "" for an ordinary view, else how PyTorch names the reason; `output` is its
+    number among the views that one function returned.
     """
 
     __slots__ = ("__dict__", "base", "chain")
@@ -87,6 +88,7 @@ class View:
     chain: Any
     shadow: Any = None
     origin: str = ""
+    output: int = 0
 
     def __init__(self, base: Tensor | None, chain: Any, shadow: Any, origin: str = "") -> None:
         self.base, self.chain = base, chain

@@ -27,6 +27,10 @@ class Batched(Wrapper):
         whole = self.value.shape
         return Size(whole[1:]) if self.extra else whole
 
+    def strides_shown(self) -> tuple[int, ...]:
+        whole = self.value.stride()
+        return whole[1:] if self.extra else whole  # type: ignore[no-any-return]
+
 
 class Vmap(Level):
     """One vmap under way over `size` examples. randomness: "error", "same" (one draw shared) or "different"."""

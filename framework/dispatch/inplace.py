@@ -109,17 +109,17 @@ def check_writable(x: Tensor, name: str = "") -> None:
             raise RuntimeError(f"a view of a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to "
                                "it under no_grad(), or to a clone.")  # fmt: skip
         if v is not None and v.origin and base is not None and (base.node is not None or x.node is not None):
-            _forbidden_view(v, x)
+            _forbidden_view(v)
     if self_overlapping(x):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
 
 
-def _forbidden_view(v: View, x: Tensor) -> None:
+def _forbidden_view(v: View) -> None:
     if v.origin == "no_grad":
         raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Clone it, or make "
                            "the view and the write both inside or both outside the no_grad block.")  # fmt: skip
-    raise RuntimeError(f"Output {x.output_nr} of {v.origin} is a view and is being modified inplace. This view is the output of a "
+    raise RuntimeError(f"Output {v.output} of {v.origin} is a view and is being modified inplace. This view is the output of a "
                        "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
                        "You should replace the inplace operation by an out-of-place one.")  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from framework.core.graph import Leaf, Node
 from framework.core.modes import DECOMPOSE, Mode
-from framework.core.shape import Size
+from framework.core.shape import Size, wrap_dim
 from framework.core.state import STATE
 from framework.core.storage import View, share
 from framework.core.tensor import Tensor, arr
@@ -51,6 +51,17 @@ class Wrapper(Tensor):
     @property
     def shape(self) -> Size:
         return self.value.shape
+
+    def stride(self, dim: int | None = None) -> Any:
+        strides = self.strides_shown()
+        return strides if dim is None else strides[wrap_dim(dim, len(strides))]
+
+    def strides_shown(self) -> tuple[int, ...]:
+        """The strides of what the wrapper shows."""
+        return self.value.stride()  # type: ignore[no-any-return]
+
+    def storage_offset(self) -> int:
+        return self.value.storage_offset()
 
     def detach(self) -> Tensor:
         """The same elements without history, inside this level and outside it."""

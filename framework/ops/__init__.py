@@ -8,6 +8,10 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     binary,
     reduce,
     view,
+    complex,
+    shape,
+    split,
+    diagonal,
     linear,
     creation,
     softmax,
@@ -25,6 +29,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     pool,
     adaptive_pool,
     affine,
+    arrange,
+    stacks,
 )
 
 _inplace.define()

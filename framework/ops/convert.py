@@ -12,7 +12,7 @@ from framework.core.state import STATE
 from framework.core.tensor import Tensor, make
 from framework.dispatch import inplace
 from framework.dispatch.registry import T, attach, op
-from framework.dispatch.schema import Num
+from framework.ops.layout import converted
 
 
 # ---------------------------------------------------------------- reading rows (values are read by `core.host`)
@@ -62,8 +62,7 @@ def moved_to(self: Tensor, args: tuple[Any, ...], dtype: Any, where: Any, copy: 
         if self.dtype.is_complex and not dtype.is_complex and dtype is not dt.bool_:
             warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
         result = T.to_dtype(result, dtype)
-    if memory_format is not None:
-        result = result.contiguous(memory_format=memory_format)  # type: ignore[attr-defined]
+    result = converted(result, memory_format)
     return T.clone(result) if copy and result is self else result  # type: ignore[no-any-return]
 
 
@@ -97,12 +96,6 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 attach(cpu=cpu, cuda=cuda, type_as=type_as)
-
-
-@op(composite=True)
-def clone(input: Num, *, memory_format=None):
-    """A copy with history: its gradient goes to `input`."""
-    return T.clone(input)
 
 
 # ---------------------------------------------------------------- writing

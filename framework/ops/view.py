@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from framework.core.shape import as_ints, infer_size, wrap_dim
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Dim, Ints, Num
@@ -116,10 +118,123 @@ def _diagonal_batch(fn, size, flags, args):
     return fn(x, offset, dim1 + 1, dim2 + 1)
 
 
-@op(view=True, opaque=True, linear="each", batch=_diagonal_batch,
+def _two_dims(input, offset, dim1, dim2):
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+
+
+@op(view=True, opaque=True, linear="each", batch=_diagonal_batch, check=_two_dims,
     vjp=(lambda xp, g, shape, offset, dim1, dim2: xp.diagonal_put(g, shape, offset, dim1, dim2),))  # fmt: skip
 def diagonal(xp, input: Num, offset=0, dim1: Dim = 0, dim2: Dim = 1):
     """The diagonal of the matrices in dimensions `dim1` and `dim2`, as the last dimension."""
     return xp.diagonal(input, offset, dim1, dim2)
 
 
+def _diagonal_put_batch(fn, size, flags, args):
+    x, shape, offset, dim1, dim2 = args
+    return fn(x, (size, *shape), offset, dim1 + 1, dim2 + 1)
+
+
+@op(opaque=True, linear="each", batch=_diagonal_put_batch, exact=True, spaces=(),
+    vjp=(lambda xp, g, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2),))  # fmt: skip
+def diagonal_put(xp, input: Num, size, offset, dim1, dim2):
+    """Zeros of shape `size` with `input` on a diagonal: the transpose of `diagonal`. Dimensions count from the front."""
+    return xp.diagonal_put(input, size, offset, dim1, dim2)
+
+
+# ---------------------------------------------------------------- by strides
+def _windows_batch(fn, size, flags, args):
+    x, dim, *rest = args
+    return fn(x, dim + 1, *rest)
+
+
+@op(view=True, opaque=True, linear="each", batch=_windows_batch, spaces=(),
+    vjp=(lambda xp, g, shape, dim, step: xp.windows_put(g, dim, shape[dim], step),))  # fmt: skip
+def windows(xp, input: Num, dim, size, step):
+    """Windows of `size` elements at every `step` along `dim`: counted along `dim`, their elements along a new last dimension."""
+    return xp.windows(input, dim, size, step)
+
+
+@op(opaque=True, linear="each", batch=_windows_batch, spaces=(),
+    vjp=(lambda xp, g, shape, dim, step: xp.windows(g, dim, shape[-1], step),))  # fmt: skip
+def windows_put(xp, input: Num, dim, length, step):
+    """Windows added into the dimension of that length which they were taken from: the transpose of `windows`."""
+    return xp.windows_put(input, dim, length, step)
+
+
+def _strided_vjp(xp, g, stride, shift, geometry):
+    """The gradient by memory position, then read where the input's elements lie; elements that lie together share it."""
+    size, strides, offset, count, shared = geometry
+    flat = xp.strided_put(g, count, stride, offset + shift)
+    if shared:
+        often = xp.strided_put(xp.full(size, 1, xp.like(g)), count, strides, offset)
+        flat = flat / xp.where(often == 0, xp.full((), 1, xp.like(g)), often)
+    return xp.strided_read(flat, size, strides, offset)
+
+
+def _strided_jvp(xp, tangents, out, input, size, stride, shift, geometry):
+    _, strides, offset, count, shared = geometry
+    flat = xp.strided_put(tangents[0], count, strides, offset)
+    if shared:
+        often = xp.strided_put(xp.full(tuple(input.shape), 1, tangents[0]), count, strides, offset)
+        flat = flat / xp.where(often == 0, xp.full((), 1, tangents[0]), often)
+    return xp.strided_read(flat, size, stride, offset + shift)
+
+
+def _strided_batch(fn, size, flags, args):
+    """Examples are laid out one after the other; inside one, strides count as they do in a contiguous tensor."""
+    x, shape, stride, shift, (inner, strides, offset, _, shared) = args
+    x = T.contiguous(x, tuple(range(x.ndim)))
+    each = prod(inner)
+    return fn(x, (size, *shape), (each, *stride), shift, ((size, *inner), (each, *strides), offset, each * size, shared))
+
+
+@op(view=True, opaque=True, vjp=(_strided_vjp,), jvp=_strided_jvp, batch=_strided_batch, spaces=())
+def strided(xp, input: Num, size, stride, shift, geometry):
+    """The view with these strides that starts `shift` elements after input's first. geometry: input's own shape, strides and
+    offset, how many elements its storage has, and whether some of its elements lie in the same place."""
+    return xp.strided(input, size, stride, shift, geometry)
+
+
+def _read_batch(fn, size, flags, args):
+    x, shape, stride, offset = args
+    return fn(T.reshape(x, (-1,)), (size, *shape), (x.shape[1], *stride), offset)
+
+
+def _put_batch(fn, size, flags, args):
+    x, count, stride, offset = args
+    return T.reshape(fn(x, count * size, (count, *stride), offset), (size, count))
+
+
+@op(opaque=True, linear="each", batch=_read_batch, exact=True, spaces=(),
+    vjp=(lambda xp, g, shape, stride, offset: xp.strided_put(g, shape[0], stride, offset),))  # fmt: skip
+def strided_read(xp, input: Num, size, stride, offset):
+    """Elements of a vector by strides, as a new tensor."""
+    return xp.strided_read(input, size, stride, offset)
+
+
+@op(opaque=True, linear="each", batch=_put_batch, spaces=(),
+    vjp=(lambda xp, g, shape, stride, offset: xp.strided_read(g, shape, stride, offset),))  # fmt: skip
+def strided_put(xp, input: Num, count, stride, offset):
+    """A vector of so many zeros with `input` added at places by strides: the transpose of `strided_read`."""
+    return xp.strided_put(input, count, stride, offset)
+
+
+@op(opaque=True, linear="each", exact=True, spaces=(), vjp=(lambda g: g,),
+    batch=lambda fn, size, flags, args: fn(args[0], (0, *[d + 1 for d in args[1]])))  # fmt: skip
+def contiguous(xp, input: Num, order):
+    """A copy whose elements lie without gaps in this order of dimensions, the slowest first."""
+    return xp.contiguous(input, order)
+
+
+# ---------------------------------------------------------------- bytes read as another dtype
+@op(view=True, opaque=True, dtype=None, spaces=(), batch=lambda fn, size, flags, args: fn(*args))
+def view_bytes(xp, input: Num, dtype):
+    """The memory read as another dtype; the last dimension is counted anew."""
+    return xp.view_dtype(input, dtype)
+
+
+@op(opaque=True, dtype=None, spaces=(), batch=lambda fn, size, flags, args: fn(*args))
+def copy_bytes(xp, input: Num, dtype):
+    """A copy of the bytes read as another dtype, where arrays do not alias."""
+    return xp.view_dtype(input, dtype)
