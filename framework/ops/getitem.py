@@ -8,6 +8,7 @@ nothing is tracked and arrays alias, the elements are written in place and nothi
 from __future__ import annotations
 
 import operator
+import warnings
 from math import prod
 
 import numpy as np
@@ -181,7 +182,7 @@ def setitem(self, key, value):
     if not p.indices:
         copy_into(target, value)
     else:
-        put_into(target, p, value)
+        put_into(target, p, without_leading_ones(as_values(target, value)))
 
 
 def _stored(x, array, key, value):
@@ -208,9 +209,10 @@ def copy_into(target: Tensor, value) -> None:
     """target := value, with history."""
     check_writable(target, "setitem")
     value = as_values(target, value)
-    extra = value.ndim - target.ndim
-    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
-        value = T.reshape(value, tuple(value.shape[extra:]))
+    if tuple(value.shape) != tuple(target.shape):
+        value = without_leading_ones(value)
+    if value.dtype.is_complex and not target.dtype.is_complex:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
     if tuple(value.shape) != tuple(target.shape):
         value = T.expand(value, tuple(target.shape))
     assign(target, value, "setitem")
@@ -268,20 +270,25 @@ def same_dtype(x, values):
         )
 
 
+def without_leading_ones(values: Tensor) -> Tensor:
+    """The values without dimensions of size 1 in front: more of them than the target has are no error in an assignment."""
+    shape = tuple(values.shape)
+    if not shape or shape[0] != 1:
+        return values
+    return T.reshape(values, shape[next((d for d, n in enumerate(shape) if n != 1), len(shape)) :])
+
+
 def fitted_values(values: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The values in the shape of what they overwrite."""
     have = tuple(values.shape)
-    kept = have
-    while len(kept) > len(shape) and kept[0] == 1:
-        kept = kept[1:]
-    lead = len(shape) - len(kept)
-    if lead < 0 or any(n != 1 and n != m for n, m in zip(kept, shape[lead:])):
+    if have == shape:
+        return values
+    lead = len(shape) - len(have)
+    if lead < 0 or any(n != 1 and n != m for n, m in zip(have, shape[lead:])):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of shape {list(shape)}"
         )
-    if kept != have:
-        values = T.reshape(values, kept)
-    return T.expand(values, shape) if kept != shape else values
+    return T.expand(values, shape)
 
 
 def put(x: Tensor, p: Plan, values: Tensor, accumulate: bool) -> Tensor:
@@ -296,11 +303,17 @@ def put(x: Tensor, p: Plan, values: Tensor, accumulate: bool) -> Tensor:
     if len(dims) == 1:
         return flat
     if dims == list(range(p.place, p.place + len(dims))):
-        return T.reshape(flat, shape)
+        return unlinked(T.reshape(flat, shape))
     others = [d for d in range(len(shape)) if d not in dims]
     order = [*dims, *others]
     flat = T.reshape(flat, tuple([shape[d] for d in order]))
-    return T.permute(flat, tuple([order.index(d) for d in range(len(shape))]))
+    return unlinked(T.permute(flat, tuple([order.index(d) for d in range(len(shape))])))
+
+
+def unlinked(x: Tensor) -> Tensor:
+    """A view of a tensor that nobody else has, as a tensor of its own. No node may have saved the values it shows."""
+    x.view = x.storage = None
+    return x
 
 
 # ------------------------------------------------------------------------------------ writing through the native array
@@ -374,4 +387,8 @@ def index_put_(self, indices, values, accumulate=False):
     return self
 
 
-attach(__getitem__=getitem, __setitem__=setitem, index_put_=index_put_)
+def delitem(self, key):
+    raise TypeError("Tensor does not support deleting items")
+
+
+attach(__getitem__=getitem, __setitem__=setitem, __delitem__=delitem, index_put_=index_put_)

@@ -10,7 +10,7 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.inplace import assigned, check_writable
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
-from framework.ops.getitem import FULL, is_plain, noticed, positions
+from framework.ops.getitem import FULL, is_plain, noticed, positions, unlinked
 
 coordinates, select_rows, copy_rows = T.nonzero, T.index_select, T.index_copy
 
@@ -87,7 +87,7 @@ def masked_scatter(input: Num, mask: Index, source: Num):
             f"Number of elements of source < number of ones in mask: {source.numel()} < {count} (masked_scatter)"
         )
     values = T.slice(T.reshape(source, (-1,)), (slice(0, count, 1),))
-    return T.reshape(copy_rows(T.reshape(input, (-1,)), 0, at, values), shape)
+    return unlinked(T.reshape(copy_rows(T.reshape(input, (-1,)), 0, at, values), shape))
 
 
 @op(composite=True)

@@ -17,6 +17,7 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.errors import not_a_tensor
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
+from framework.ops.getitem import unlinked
 from framework.ops.index import in_place
 from framework.ops.index_range import as_int64, check_natural, extent, out_of_bounds
 
@@ -62,7 +63,7 @@ def gather(input: Num, dim, index: Index, *, sparse_grad=False):
                 f"{list(input.shape)} apart from dimension {dim}"
             )
     out = read_at(_as_rank_one(input), dim, _as_rank_one(index))
-    return out if index.ndim else T.reshape(out, ())
+    return out if index.ndim else unlinked(T.reshape(out, ()))
 
 
 def _checked(input, dim, index, src, op_name):
@@ -97,7 +98,7 @@ def _written(write, input, dim, index, src, op_name):
     if index is None:
         return T.clone(input)
     out = write(_as_rank_one(input), dim, index, src)
-    return out if input.ndim else T.reshape(out, ())
+    return out if input.ndim else unlinked(T.reshape(out, ()))
 
 
 def _source(input, index, src, value):
