@@ -13,8 +13,9 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.inplace import assigned, check_writable
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
-from framework.ops.getitem import FULL, is_plain, unlinked, write_native
+from framework.ops.getitem import FULL
 from framework.ops.index_range import as_int64, check_natural, extent, natural, only_int64, out_of_bounds
+from framework.ops.setitem import is_plain, unlinked, write_native
 
 select_rows, copy_rows, add_rows = T.index_select, T.index_copy, T.index_add
 
@@ -54,7 +55,9 @@ def index_select(input: Num, dim, index: Index):
         raise IndexError(f"index_select(): Index is supposed to be a vector, got shape {list(index.shape)}")
     index = as_int64(index, "", "index_select(): Expected dtype int32 or int64 for index")
     size = input.shape[dim] if input.ndim else 1
-    check_natural(index, size, lambda i: IndexError(f"index out of range in self: {i} for dimension {dim} of size {size}"))
+    check_natural(
+        index, size, lambda i: IndexError(f"index out of range in self: {i} for dimension {dim} of size {size}")
+    )
     if not input.ndim:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
@@ -79,7 +82,7 @@ def _added(self, dim, index, source, alpha=1):
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
-    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]  # noqa: E731
+    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]
     if source.ndim != self.ndim or rest(source) != rest(self):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
@@ -121,7 +124,7 @@ def _copied(self, dim, index, source):
             f"{scalar_type_name(self.dtype)} and (source) {scalar_type_name(source.dtype)}"
         )
     whole = source.ndim == self.ndim and self.ndim
-    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]  # noqa: E731
+    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]
     if rest(source) != rest(self):
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
@@ -129,7 +132,9 @@ def _copied(self, dim, index, source):
         )
     count = source.shape[dim] if whole else source.numel()
     if index.numel() != count:
-        raise IndexError(f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count})"
+        )
     size = self.shape[dim] if self.ndim else 1
     check_natural(index, size, out_of_bounds(dim, size, op="index_copy_(): "))
     index = index if index.ndim else T.reshape(index, (1,))

@@ -17,9 +17,9 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.errors import not_a_tensor
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
-from framework.ops.getitem import unlinked
 from framework.ops.index import in_place
 from framework.ops.index_range import as_int64, check_natural, extent, out_of_bounds
+from framework.ops.setitem import unlinked
 
 read_at, write_at, add_at = T.gather, T.scatter, T.scatter_add
 EXTREMES = {"amax": T.scatter_amax, "amin": T.scatter_amin, "prod": T.scatter_prod}
@@ -192,7 +192,9 @@ def take_along_dim(input: Num, indices: Index, dim=None):
     `input` and `indices` broadcast against each other outside `dim`. Negative indices count from the end.
     """
     if indices.dtype is not int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_type_name(indices.dtype)}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_type_name(indices.dtype)}"
+        )
     if dim is None:
         input, indices, dim = T.reshape(input, (-1,)), T.reshape(indices, (-1,)), 0
     if input.ndim != indices.ndim:
@@ -201,9 +203,9 @@ def take_along_dim(input: Num, indices: Index, dim=None):
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     dim = wrap_dim(dim, input.ndim)
-    others = lambda t: tuple([1 if d == dim else n for d, n in enumerate(t.shape)])  # noqa: E731
+    others = lambda t: tuple([1 if d == dim else n for d, n in enumerate(t.shape)])
     joint = broadcast_shapes([others(input), others(indices)])
-    sized = lambda t: tuple([t.shape[d] if d == dim else n for d, n in enumerate(joint)])  # noqa: E731
+    sized = lambda t: tuple([t.shape[d] if d == dim else n for d, n in enumerate(joint)])
     size = input.shape[dim] if input.ndim else 1
     found = extent(indices)
     if found is not None and (found[0] < -size or found[1] >= size):
@@ -250,7 +252,9 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     """In-place form of `scatter_reduce`."""
     from framework.dispatch.inplace import assigned
 
-    return assigned(scatter_reduce.entry, "scatter_reduce_", self, (dim, index, src, reduce), {"include_self": include_self})
+    return assigned(
+        scatter_reduce.entry, "scatter_reduce_", self, (dim, index, src, reduce), {"include_self": include_self}
+    )
 
 
 attach(
