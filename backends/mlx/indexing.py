@@ -137,7 +137,7 @@ class Indexing(Arrays):
             return x
         if x.dtype == mx.bool_:
             return self._reduced_at(how, x.astype(mx.int32), dim, index, src.astype(mx.int32)).astype(mx.bool_)
-        at = self._grid(self.checked(index, x.shape[dim]), dim)
+        at = self._grid(self._checked(index, x.shape[dim]), dim)
         with self._scatters(x):
             return getattr(x.at[at], how)(src)
 
@@ -148,6 +148,10 @@ class Indexing(Arrays):
     def nonzero(self, x: Array) -> Array:
         """On the host: the size of the result depends on the values."""
         return self._on_host("nonzero", x)
+
+    def positions(self, x: Array) -> Array:
+        """On the host, as `nonzero`."""
+        return self._on_host("positions", x)
 
 
 class _Nothing:

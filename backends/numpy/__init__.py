@@ -1,10 +1,14 @@
-"""The `cpu` device: NumPy. All it adds to the part shared with CuPy is its name."""
+"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, and faster sums at indices."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..base import Array
 from ..numpy_like import NumpyLike
+from .rows import add_elements, add_rows
 
 
 class Numpy(NumpyLike):
@@ -16,6 +20,12 @@ class Numpy(NumpyLike):
 
     def __init__(self) -> None:
         super().__init__(np)
+
+    def _add_rows(self, r: Array, dim: int, index: Array, src: Array) -> None:
+        add_rows(r, dim, index, src)
+
+    def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
+        add_elements(r, at, src)
 
 
 def available() -> bool:

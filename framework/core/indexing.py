@@ -261,7 +261,7 @@ def _classify(k: Any) -> Any:
     if kind is int or kind is slice or k is None or k is Ellipsis or kind is bool:
         return k
     if isinstance(k, np.ndarray):
-        return _from_numpy(k, k)
+        return _from_numpy(np.asarray(k), True)
     if isinstance(k, np.generic):
         if isinstance(k, np.integer):
             return int(k)
@@ -277,7 +277,7 @@ def _classify(k: Any) -> Any:
             raise _not_an_index(k)
         if isinstance(k, range):
             return np.arange(k.start, k.stop, k.step, dtype=np.int64)
-        return _from_numpy(_host_array(k), k)
+        return _from_numpy(_host_array(k), False)
     try:
         return operator.index(k)
     except TypeError:
@@ -291,10 +291,10 @@ def _host_array(sequence: Any) -> np.ndarray[Any, Any]:
         raise ValueError(f"index: expected sequences of equal lengths, got {sequence!r}") from e
 
 
-def _from_numpy(array: np.ndarray[Any, Any], source: object) -> Any:
-    """A host index: an int or bool if it has no dimension, else an int64 or bool array. uint8 arrays are masks."""
+def _from_numpy(array: np.ndarray[Any, Any], given: bool) -> Any:
+    """A host index: an int or bool if it has no dimension, else an int64 or bool array. A uint8 array, if given, is a mask."""
     kind = array.dtype.kind
-    if array.dtype == np.uint8 and array is source:
+    if array.dtype == np.uint8 and given:
         _warn_uint8()
         array = array != 0
     elif kind in "iu" or (array.size == 0 and kind == "f"):
@@ -302,7 +302,7 @@ def _from_numpy(array: np.ndarray[Any, Any], source: object) -> Any:
             raise IndexError(f"index {array.max()} is out of bounds: it does not fit in a signed integer of 64 bits")
         array = array.astype(np.int64, copy=False)
     elif kind != "b":
-        raise _bad_dtype(array.dtype) if kind in "fc" else _not_an_index(source)
+        raise _bad_dtype(array.dtype) if kind == "f" or kind == "c" and given else _not_an_index(array)
     return array.item() if array.ndim == 0 else array
 
 
@@ -383,7 +383,7 @@ def _bad_dtype(dtype: Any) -> IndexError:
 def _not_an_index(k: object) -> Exception:
     text = (
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-        f"(got {type(k).__name__})"
+        f"(got {type(k).__name__}{f' of {k.dtype}' if isinstance(k, np.ndarray) else ''})"
     )
     return TypeError(text) if _is_sequence(k) else IndexError(text)
 

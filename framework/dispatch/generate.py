@@ -12,7 +12,7 @@ import weakref
 from types import FunctionType
 from typing import Any
 
-from backends.dtypes import BY_NAME, bool_, float32, float64
+from backends.dtypes import BY_NAME, bool_, float32, float64, int64
 from backends.numpy.quiet import QUIET, state
 from framework.core import state as thread
 from framework.core.graph import Node
@@ -129,6 +129,8 @@ def fast_dtypes(e: Entry) -> frozenset[Any]:
         kinds = kinds | (INTEGERS if "i" in e.accept else frozenset())
     if e.exact and e.dtype == "same":
         kinds = kinds | {bool_}
+    if e.exact and e.dtype is int64:  # counts or places of elements
+        kinds = kinds | INTEGERS | {bool_}
     return frozenset(kinds)
 
 

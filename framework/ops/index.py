@@ -5,6 +5,7 @@ Index tensors are int64 or int32 and are checked here, on every backend, before 
 
 from __future__ import annotations
 
+from backends.dtypes import int64
 from framework.core.number import as_number
 from framework.core.promotion import scalar_type_name
 from framework.core.shape import wrap_dim
@@ -12,8 +13,9 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.inplace import assigned, check_writable
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
-from framework.ops.getitem import FULL, is_plain, write_native
+from framework.ops.getitem import FULL
 from framework.ops.index_range import as_int64, check_natural, extent, natural, only_int64, out_of_bounds
+from framework.ops.setitem import is_plain, unlinked, write_native
 
 select_rows, copy_rows, add_rows = T.index_select, T.index_copy, T.index_add
 
@@ -53,7 +55,9 @@ def index_select(input: Num, dim, index: Index):
         raise IndexError(f"index_select(): Index is supposed to be a vector, got shape {list(index.shape)}")
     index = as_int64(index, "", "index_select(): Expected dtype int32 or int64 for index")
     size = input.shape[dim] if input.ndim else 1
-    check_natural(index, size, lambda i: IndexError(f"index out of range in self: {i} for dimension {dim} of size {size}"))
+    check_natural(
+        index, size, lambda i: IndexError(f"index out of range in self: {i} for dimension {dim} of size {size}")
+    )
     if not input.ndim:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
@@ -78,7 +82,7 @@ def _added(self, dim, index, source, alpha=1):
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
-    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]  # noqa: E731
+    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]
     if source.ndim != self.ndim or rest(source) != rest(self):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
@@ -99,7 +103,7 @@ def index_add(input: Num, dim, index: Index, source: Num, *, alpha=1):
     """
     dim, index, source = _added(input, dim, index, source, alpha)
     if not input.ndim:
-        return T.reshape(add_rows(T.reshape(input, (1,)), 0, index, T.reshape(source, (1,))), ())
+        return unlinked(T.reshape(add_rows(T.reshape(input, (1,)), 0, index, T.reshape(source, (1,))), ()))
     return add_rows(input, dim, index, source)
 
 
@@ -120,7 +124,7 @@ def _copied(self, dim, index, source):
             f"{scalar_type_name(self.dtype)} and (source) {scalar_type_name(source.dtype)}"
         )
     whole = source.ndim == self.ndim and self.ndim
-    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]  # noqa: E731
+    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]
     if rest(source) != rest(self):
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
@@ -128,7 +132,9 @@ def _copied(self, dim, index, source):
         )
     count = source.shape[dim] if whole else source.numel()
     if index.numel() != count:
-        raise IndexError(f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count})"
+        )
     size = self.shape[dim] if self.ndim else 1
     check_natural(index, size, out_of_bounds(dim, size, op="index_copy_(): "))
     index = index if index.ndim else T.reshape(index, (1,))
@@ -143,7 +149,7 @@ def index_copy(input: Num, dim, index: Index, source: Num):
     """
     dim, index, source = _copied(input, dim, index, source)
     if not input.ndim:
-        return T.reshape(copy_rows(T.reshape(input, (1,)), 0, index, T.reshape(source, (1,))), ())
+        return unlinked(T.reshape(copy_rows(T.reshape(input, (1,)), 0, index, T.reshape(source, (1,))), ()))
     return copy_rows(input, dim, index, source)
 
 
@@ -164,7 +170,8 @@ def _filled(self, dim, index, value):
         value = T.full((), as_number(value, self.dtype), self)
     if index.ndim > 1:
         raise RuntimeError(f"Index has to be a vector/scalar, got shape {list(index.shape)} (index_fill_)")
-    as_int64(index, "", "index_fill_(): Expected dtype int64 for index.", IndexError)
+    if index.dtype is not int64:
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {scalar_type_name(index.dtype)}.")
     size = self.shape[dim] if self.ndim else 1
     found = None if natural(index, size) else extent(index)
     if found is not None and (found[0] < -size or found[1] >= size):
@@ -182,7 +189,7 @@ def index_fill(input: Num, dim, index: Index, value):
     whole = T.reshape(input, (1,)) if not input.ndim else input
     shape = (*whole.shape[:dim], index.shape[0], *whole.shape[dim + 1 :])
     filled = copy_rows(whole, dim, index, T.expand(value, shape))
-    return filled if input.ndim else T.reshape(filled, ())
+    return filled if input.ndim else unlinked(T.reshape(filled, ()))
 
 
 # ------------------------------------------------------------------------------------------------------------ take, put
@@ -224,7 +231,7 @@ def put(input: Num, index: Index, source: Num, accumulate=False):
     _put(input, index, source)
     write = add_rows if accumulate else copy_rows
     flat = write(T.reshape(input, (-1,)), 0, T.reshape(index, (-1,)), T.reshape(source, (-1,)))
-    return T.reshape(flat, tuple(input.shape))
+    return unlinked(T.reshape(flat, tuple(input.shape)))
 
 
 def put_(self, index, source, accumulate=False):

@@ -157,7 +157,7 @@ def _prod_vjp(xp, g, input, dim, index, src):
     safe_in, safe_src = xp.where(zero_in, one, input), xp.where(zero_src, one, src)
     rest = xp.conj(xp.scatter_prod(safe_in, dim, index, safe_src)) * g
     no_zero, one_zero = xp.where(xp.eq(count, 0), rest, none), xp.where(xp.eq(count, 1), rest, none)
-    at = lambda y: xp.gather(y, dim, index)  # noqa: E731
+    at = lambda y: xp.gather(y, dim, index)
     return (xp.where(zero_in, one_zero, no_zero / xp.conj(safe_in)),
             xp.where(zero_src, at(one_zero), at(no_zero) / xp.conj(safe_src)))  # fmt: skip
 
@@ -176,7 +176,13 @@ def _no_batch(fn, size, flags, args):
     )
 
 
-@op(opaque=True, dtype=int64, spaces=(), batch=_no_batch)
+@op(opaque=True, dtype=int64, exact=True, spaces=(), batch=_no_batch)
 def nonzero(xp, input: Num):
     """The coordinates of the elements that are not zero, one row each, in row-major order."""
     return xp.nonzero(input)
+
+
+@op(opaque=True, dtype=int64, exact=True, spaces=(), batch=_no_batch)
+def positions(xp, input: Num):
+    """The row-major positions of the elements that are not zero."""
+    return xp.positions(input)

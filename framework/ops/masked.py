@@ -10,7 +10,8 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.inplace import assigned, check_writable
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
-from framework.ops.getitem import FULL, is_plain, noticed, positions
+from framework.ops.getitem import FULL, positions
+from framework.ops.setitem import is_plain, noticed, unlinked
 
 coordinates, select_rows, copy_rows = T.nonzero, T.index_select, T.index_copy
 
@@ -69,7 +70,9 @@ def masked_select(input: Num, mask: Index):
 def masked_scatter(input: Num, mask: Index, source: Num):
     """`input` with the elements where the bool `mask` is True replaced by the first elements of `source`, in order."""
     if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {scalar_type_name(mask.dtype)}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {scalar_type_name(mask.dtype)}"
+        )
     if source.dtype is not input.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got "
@@ -87,7 +90,7 @@ def masked_scatter(input: Num, mask: Index, source: Num):
             f"Number of elements of source < number of ones in mask: {source.numel()} < {count} (masked_scatter)"
         )
     values = T.slice(T.reshape(source, (-1,)), (slice(0, count, 1),))
-    return T.reshape(copy_rows(T.reshape(input, (-1,)), 0, at, values), shape)
+    return unlinked(T.reshape(copy_rows(T.reshape(input, (-1,)), 0, at, values), shape))
 
 
 @op(composite=True)

@@ -19,6 +19,7 @@ from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
 from framework.ops.index import in_place
 from framework.ops.index_range import as_int64, check_natural, extent, out_of_bounds
+from framework.ops.setitem import unlinked
 
 read_at, write_at, add_at = T.gather, T.scatter, T.scatter_add
 EXTREMES = {"amax": T.scatter_amax, "amin": T.scatter_amin, "prod": T.scatter_prod}
@@ -62,7 +63,7 @@ def gather(input: Num, dim, index: Index, *, sparse_grad=False):
                 f"{list(input.shape)} apart from dimension {dim}"
             )
     out = read_at(_as_rank_one(input), dim, _as_rank_one(index))
-    return out if index.ndim else T.reshape(out, ())
+    return out if index.ndim else unlinked(T.reshape(out, ()))
 
 
 def _checked(input, dim, index, src, op_name):
@@ -97,7 +98,7 @@ def _written(write, input, dim, index, src, op_name):
     if index is None:
         return T.clone(input)
     out = write(_as_rank_one(input), dim, index, src)
-    return out if input.ndim else T.reshape(out, ())
+    return out if input.ndim else unlinked(T.reshape(out, ()))
 
 
 def _source(input, index, src, value):
@@ -191,7 +192,9 @@ def take_along_dim(input: Num, indices: Index, dim=None):
     `input` and `indices` broadcast against each other outside `dim`. Negative indices count from the end.
     """
     if indices.dtype is not int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_type_name(indices.dtype)}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_type_name(indices.dtype)}"
+        )
     if dim is None:
         input, indices, dim = T.reshape(input, (-1,)), T.reshape(indices, (-1,)), 0
     if input.ndim != indices.ndim:
@@ -200,9 +203,9 @@ def take_along_dim(input: Num, indices: Index, dim=None):
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     dim = wrap_dim(dim, input.ndim)
-    others = lambda t: tuple([1 if d == dim else n for d, n in enumerate(t.shape)])  # noqa: E731
+    others = lambda t: tuple([1 if d == dim else n for d, n in enumerate(t.shape)])
     joint = broadcast_shapes([others(input), others(indices)])
-    sized = lambda t: tuple([t.shape[d] if d == dim else n for d, n in enumerate(joint)])  # noqa: E731
+    sized = lambda t: tuple([t.shape[d] if d == dim else n for d, n in enumerate(joint)])
     size = input.shape[dim] if input.ndim else 1
     found = extent(indices)
     if found is not None and (found[0] < -size or found[1] >= size):
@@ -249,7 +252,9 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     """In-place form of `scatter_reduce`."""
     from framework.dispatch.inplace import assigned
 
-    return assigned(scatter_reduce.entry, "scatter_reduce_", self, (dim, index, src, reduce), {"include_self": include_self})
+    return assigned(
+        scatter_reduce.entry, "scatter_reduce_", self, (dim, index, src, reduce), {"include_self": include_self}
+    )
 
 
 attach(

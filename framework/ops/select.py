@@ -20,7 +20,9 @@ def _select_key(input, dim, index, name="select"):
     dim, index = wrap_dim(dim, input.ndim), as_int(index, "index")
     size = input.shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"{name}(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
+        raise IndexError(
+            f"{name}(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
     return (*[FULL] * dim, index % size)
 
 

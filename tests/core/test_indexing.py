@@ -225,7 +225,7 @@ ERRORS = [
     (X, [0.5], IndexError, "tensors used as indices must be"),
     (X, (0, [1.0]), IndexError, "tensors used as indices must be"),
     (X, np.array([0.0, 1.0]), IndexError, "tensors used as indices must be"),
-    (X, [1j], IndexError, "tensors used as indices must be"),
+    (X, [1j], TypeError, "only integers, slices"),
     (X, 1.0, IndexError, r"only integers, slices \(`:`\), ellipsis .* \(got float\)"),
     (X, (0, 1.0), IndexError, "only integers, slices"),
     (X, 1j, IndexError, "only integers, slices"),
