@@ -25,6 +25,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     pool,
     adaptive_pool,
     affine,
+    norm,
 )
 
 _inplace.define()
