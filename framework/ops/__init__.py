@@ -26,6 +26,9 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     adaptive_pool,
     affine,
     norm,
+    distance,
+    loss,
+    classes,
 )
 
 _inplace.define()
