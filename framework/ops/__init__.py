@@ -31,6 +31,10 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     affine,
     arrange,
     stacks,
+    norm,
+    distance,
+    loss,
+    classes,
 )
 
 _inplace.define()

@@ -188,7 +188,7 @@ def test_strided_operands(row: OpInfo, device: str) -> None:
         want = values(f(*[tensor(a, device, dtype) for a in leaves]))
         strided = []
         for a in leaves:
-            wide_array = np.repeat(np.array(a.T)[..., None], 2, -1)
+            wide_array = np.repeat(a.T[..., None], 2, -1)
             strided.append(tensor(wide_array, device, dtype)[..., 0].permute(tuple(range(a.ndim))[::-1]))
         close(values(f(*strided)), want, dtype)
 
