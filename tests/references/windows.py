@@ -46,7 +46,7 @@ def convolution(x, w, stride, padding, dilation, groups):
     x = x.reshape(x.shape[0], groups, w.shape[1], *x.shape[2:])
     v = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
     for place, tap, at in _bilinear(x.shape[3:], w.shape[2:], stride, padding, dilation):
-        y[(slice(None), *place)] += np.einsum("ngc,goc->ngo", x[(slice(None), *at)], v[(slice(None), *tap)])
+        y[(slice(None), *place)] += (x[(slice(None), *at)][:, :, None] * v[(slice(None), *tap)]).sum(-1)
     return y.reshape(x.shape[0], w.shape[0], *out)
 
 
@@ -56,7 +56,7 @@ def convolution_input(g, w, stride, padding, dilation, groups, size):
     h = g.reshape(g.shape[0], groups, g.shape[1] // groups, *g.shape[2:])
     v = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
     for place, tap, at in _bilinear(size, w.shape[2:], stride, padding, dilation):
-        x[(slice(None), *at)] += np.einsum("ngo,goc->ngc", h[(slice(None), *place)], v[(slice(None), *tap)])
+        x[(slice(None), *at)] += (h[(slice(None), *place)][..., None] * v[(slice(None), *tap)]).sum(-2)
     return x.reshape(g.shape[0], groups * w.shape[1], *size)
 
 
@@ -67,7 +67,7 @@ def convolution_weight(x, g, stride, padding, dilation, groups, kernel):
     h = g.reshape(g.shape[0], groups, outputs, *g.shape[2:])
     x = x.reshape(x.shape[0], groups, channels, *x.shape[2:])
     for place, tap, at in _bilinear(x.shape[3:], kernel, stride, padding, dilation):
-        w[(slice(None), *tap)] += np.einsum("ngo,ngc->goc", h[(slice(None), *place)], x[(slice(None), *at)])
+        w[(slice(None), *tap)] += (h[(slice(None), *place)][..., None] * x[(slice(None), *at)][:, :, None]).sum(0)
     return w.reshape(groups * outputs, channels, *kernel)
 
 
