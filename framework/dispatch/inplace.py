@@ -92,7 +92,7 @@ def assigned(e: Entry, name: str, self: Tensor, args: tuple[Any, ...], kwargs: d
         check_cast(value.dtype, self.dtype)
         if tuple(value.shape) != tuple(self.shape):
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(value.shape)} ({name})")
-    return assign(self, value, name)
+    return assign(self, value, name, overwrite=False)
 
 
 def check_writable(x: Tensor, name: str = "") -> None:
@@ -133,8 +133,11 @@ def preserve(x: Tensor) -> Tensor:
     return make(x.backend, x.backend.clone(arr(x)) if x.backend.aliasing else arr(x), x.dtype, x.node)
 
 
-def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
-    """x := u for the elements that x names, with their history; u is cast and broadcast."""
+def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) -> Tensor:
+    """x := u for the elements that x names, with their history; u is cast and broadcast.
+
+    overwrite: u does not depend on what x held, so x keeps its history with a gradient of zero (False: u's history holds it).
+    """
     if u.backend is not x.backend:
         u = T.to_device(u, x.backend)
     if u.dtype is not x.dtype:
@@ -159,8 +162,10 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
         written = strip(base)
         record(T.write_view.entry, (base, u, mask_of(base, x.view), x.view), (written,), base.dtype)
         node = written.node
-    elif tracked and node is not None and u.view is not None:
-        node = T.clone(u).node  # a view's node must not become the base's: later writes would rebase it twice
+    elif tracked and overwrite:
+        written = strip(base)
+        record(T.overwrite.entry, (base, u), (written,), None)
+        node = written.node
     with quiet():
         write(x, arr(u))
     if STATE.grad:
@@ -202,7 +207,16 @@ def _write_view(xp: Any, base: Any, value: Any, mask: Any, view: Any) -> Any:
 _write_view.__annotations__ = {"base": "Num", "value": "Num", "mask": "Index"}
 
 
+def _overwrite(xp: Any, base: Any, value: Any) -> Any:
+    """The value: what a tensor holds after it was overwritten as a whole."""
+    return value
+
+
+_overwrite.__annotations__ = {"base": "Num", "value": "Num"}
+
+
 def define() -> None:
-    """Register the op that in-place writes to views leave on the tape."""
+    """Register the ops that in-place writes leave on the tape."""
+    register("overwrite", _overwrite, spaces=(), exact=True, vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g))
     register("write_view", _write_view, spaces=(), exact=True,
              vjp=(lambda xp, g, mask: xp.where(mask, xp.full((), 0, xp.like(g)), g), lambda xp, g, view: read(xp, g, view)))  # fmt: skip

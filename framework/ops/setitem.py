@@ -107,7 +107,7 @@ def put_into(x: Tensor, p: Plan, value, accumulate: bool = False) -> None:
         )
     else:
         tracked = STATE.grad and (x.node is not None or values.node is not None)
-        assign(x, put(preserve(x) if tracked else x, p, values, accumulate), "index_put_")
+        assign(x, put(preserve(x) if tracked else x, p, values, accumulate), "index_put_", overwrite=False)
 
 
 def _put_natively(x, p, value, accumulate):

@@ -214,7 +214,7 @@ def test_every_entry_is_reached() -> None:
     assert not missing, f"no row in tests/opinfo calls {missing}"
 
 
-INTERNAL = {"alias", "write_view", "to_device"}  # tested through the mechanisms that use them
+INTERNAL = {"alias", "overwrite", "write_view", "to_device"}  # tested through the mechanisms that use them
 
 
 @every
