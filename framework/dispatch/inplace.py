@@ -95,8 +95,9 @@ def assigned(e: Entry, name: str, self: Tensor, args: tuple[Any, ...], kwargs: d
     return assign(self, value, name, overwrite=False)
 
 
-def check_writable(x: Tensor, name: str = "") -> None:
-    """Raise RuntimeError where PyTorch forbids writing to a tensor in place."""
+def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
+    """Raise RuntimeError where PyTorch forbids writing to a tensor in place. overlap: every element gets the same number, so several
+    may lie at one place in memory."""
     if x.is_inference() and not STATE.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.")
     v = x.view
@@ -110,7 +111,7 @@ def check_writable(x: Tensor, name: str = "") -> None:
                                "it under no_grad(), or to a clone.")  # fmt: skip
         if v is not None and v.origin and base is not None and (base.node is not None or x.node is not None):
             _forbidden_view(v)
-    if self_overlapping(x):
+    if not overlap and self_overlapping(x):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
 
@@ -171,11 +172,45 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
     if STATE.grad:
         note(storage_of(x), name)
     if tracked:
+        if not overwrite and u.node is not None:
+            output_is(u.node, x)
         base.node = node
         for v in living(storage_of(base)):
             if v is not base and v.view is not None and v.view.base is base:
                 v.node = replay(base, v.view).node
     return x
+
+
+class Since:
+    """A storage whose version counts from now: what a node holds that saved the result of an in-place op."""
+
+    __slots__ = ("start", "storage")
+
+    def __init__(self, storage: Any) -> None:
+        self.storage, self.start = storage, storage.version
+
+    @property
+    def version(self) -> int:
+        return self.storage.version - self.start  # type: ignore[no-any-return]
+
+    @property
+    def written_at(self) -> Any:
+        return self.storage.written_at
+
+    def add(self, t: Tensor) -> None:
+        self.storage.add(t)
+
+
+def output_is(n: Any, x: Tensor) -> None:
+    """Tell the node of an in-place op that its output is `x` itself: a later write to x must not go unnoticed."""
+    if "out" not in n.entry.uses or n.level is not None:
+        return
+    since = Since(storage_of(x))
+    array = arr(x) if x.backend.aliasing else None
+    if hasattr(n, "saved_outputs"):
+        n.saved_outputs = {q: (o if array is None else array, since, 0) for q, (o, _, _) in n.saved_outputs.items()}
+    else:
+        n.out, n.out_storage = n.out if array is None else array, since
 
 
 def _inner(a: Any, b: Any) -> bool:

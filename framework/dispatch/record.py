@@ -135,7 +135,7 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
                 o = strip(o)
             else:
                 o = make(backend, o)
-                o.storage = storage
+                o.storage = getattr(storage, "storage", storage)
                 storage.add(o)
             if create and q in e.diff_outs:
                 o.node = n if len(e.outs) == 1 else Pick(n, e.diff_outs.index(q), o)

@@ -107,7 +107,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _filled(self: Tensor, value: Any, name: str) -> Tensor:
-    inplace.check_writable(self, name)
+    inplace.check_writable(self, name, overlap=True)
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
