@@ -30,7 +30,7 @@ class Reductions(Arrays):
         if not x.size:
             reduced = range(x.ndim) if dims is None else dims
             sizes = [1 if d in reduced else n for d, n in enumerate(x.shape) if keepdim or d not in reduced]
-            return mx.full(sizes, _NEUTRAL.get(f, 0), mx.bool_ if f in (mx.any, mx.all) else x.dtype)
+            return mx.full(sizes, _NEUTRAL.get(f, 0)).astype(mx.bool_ if f in (mx.any, mx.all) else x.dtype)
         if x.size <= LARGEST:
             return f(x, dims, keepdims=keepdim)
         dims = tuple(range(x.ndim)) if dims is None else dims
