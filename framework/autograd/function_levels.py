@@ -20,7 +20,8 @@ from framework.dispatch.dual import Dual, Forward
 from framework.dispatch.levels import Level
 from framework.dispatch.registry import T
 
-from .function import Function, FunctionCtx, recorded, run_backward, run_plain, style_of
+from .function import Function, FunctionCtx, run_plain, style_of
+from .function_node import recorded
 
 VmapInfo = namedtuple("VmapInfo", ["batch_size", "randomness"])
 
@@ -52,8 +53,9 @@ def run_at(cls: type[Function], depth: int, args: tuple[Any, ...]) -> Any:
 def _needs_setup(cls: type[Function]) -> None:
     if not style_of(cls):
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
-            f"setup_context staticmethod: {cls.__name__} has a forward that takes ctx. Move what it saves to setup_context."
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod: {cls.__name__} has a forward that takes ctx. Move what it saves "
+            "to setup_context."
         )
 
 
@@ -130,14 +132,17 @@ def _tangents(
     outs = output if type(output) is tuple else (output,)
     if len(found) != len(outs):
         raise RuntimeError(
-            f"{cls.__name__}.jvp returned an incorrect number of forward gradients (expected {len(outs)}, got {len(found)})"
+            f"{cls.__name__}.jvp returned an incorrect number of forward gradients (expected {len(outs)}, got "
+            f"{len(found)})"
         )
     for i, (t, o) in enumerate(zip(found, outs, strict=True)):
         if t is not None and not isinstance(t, Tensor):
             raise RuntimeError(f"{cls.__name__}.jvp: expected Tensor or None for output {i} (got {type(t).__name__})")
         if t is not None and isinstance(o, Tensor) and tuple(t.shape) != tuple(o.shape):
-            raise RuntimeError(f"{cls.__name__}.jvp returned an invalid tangent at index {i} - got {list(t.shape)} but expected "
-                               f"shape {list(o.shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned an invalid tangent at index {i} - got {list(t.shape)} but expected shape "
+                f"{list(o.shape)}"
+            )
     return found
 
 
@@ -147,8 +152,10 @@ def _run_batched(cls: type[Function], depth: int, level: Vmap, args: tuple[Any, 
     payloads = tuple([_payload(a, level) for a in args])
     own = cls.vmap is not Function.vmap
     if own and cls.generate_vmap_rule:
-        raise RuntimeError(f"{cls.__name__}: found both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
-                           "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity.")  # fmt: skip
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod."
+        )
     with below(depth):
         if not any(flags):
             return _mapped(cls.apply(*payloads), lambda i, o: Batched.of(level, o, False))
@@ -164,8 +171,10 @@ def _by_users_rule(cls: type[Function], level: Vmap, flags: tuple[bool, ...], pa
     in_dims = tuple([0 if f else None for f in flags])
     result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *payloads)
     if type(result) is not tuple or len(result) != 2:
-        raise RuntimeError(f"Expected the vmap staticmethod to have two returns, an output and out_dims with the same structure as "
-                           f"the output: {cls.__name__}.vmap returned {type(result).__name__}")  # fmt: skip
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with the same structure as the "
+            f"output: {cls.__name__}.vmap returned {type(result).__name__}"
+        )
     output, out_dims = result
 
     def wrapped(i: int, o: Tensor) -> Tensor:
@@ -261,7 +270,7 @@ class _Lifted(Function):
     def backward(cls, ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
         batch = ctx.batch
         with (level := batch.level()), _saved_as(ctx.inner, _wrap(level, ctx.saved_tensors, ctx.saved_flags)):
-            found = run_backward(cls.example, ctx.inner, _wrap(level, grads, batch.out_flags))
+            found = cls.example.run_backward(ctx.inner, _wrap(level, grads, batch.out_flags))
         found = found if type(found) is tuple else (found,)
         flags = (*batch.flags, *[False] * (len(found) - len(batch.flags)))
         return (None, *[_fitted(_unwrap(level, g), f, batch.size) for g, f in zip(found, flags, strict=False)])

@@ -24,7 +24,6 @@ from .jacobians import (
     check_reverse,
     close,
     differentiable,
-    is_floating,
     is_variable,
     random,
     tangents_of,
