@@ -11,10 +11,10 @@ from typing import Any
 
 from backends.numpy.quiet import QUIET, quiet, state
 from framework.core import state as thread
-from framework.core.graph import Leaf
+from framework.core.graph import Leaf, SlowNode
 from framework.core.promotion import check_cast
 from framework.core.shape import broadcast_shapes
-from framework.core.state import STATE
+from framework.core.state import STATE, next_seq
 from framework.core.storage import View, living, storage_of, write
 from framework.core.tensor import FAST, Tensor, arr, make
 
@@ -103,6 +103,8 @@ def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
     v = x.view
     base = v.base if v is not None else None
     if STATE.grad:
+        if v is not None and v.origin.startswith(CUSTOM) and x.node is not None:
+            _forbidden_view(v)
         if type(x.node) is Leaf and base is None:
             raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to it under "
                                "no_grad(), or to a clone.")  # fmt: skip
@@ -116,7 +118,13 @@ def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
                            f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
 
 
+CUSTOM = "custom Function "  # the origin of views that a custom Function returned, followed by its name
+
+
 def _forbidden_view(v: View) -> None:
+    if v.origin.startswith(CUSTOM):
+        raise RuntimeError(f"Output 0 of {v.origin.removeprefix(CUSTOM)} is a view and is being modified inplace. "
+                           + _CUSTOM_VIEW)  # fmt: skip
     if v.origin == "no_grad":
         raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Clone it, or make "
                            "the view and the write both inside or both outside the no_grad block.")  # fmt: skip
@@ -177,7 +185,10 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
         base.node = node
         for v in living(storage_of(base)):
             if v is not base and v.view is not None and v.view.base is base:
-                v.node = replay(base, v.view).node
+                if v.view.origin.startswith(CUSTOM):
+                    v.node = None if v.node is None else Overwritten(v)
+                else:
+                    v.node = replay(base, v.view).node
     return x
 
 
@@ -211,6 +222,32 @@ def output_is(n: Any, x: Tensor) -> None:
         n.saved_outputs = {q: (o if array is None else array, since, 0) for q, (o, _, _) in n.saved_outputs.items()}
     else:
         n.out, n.out_storage = n.out if array is None else array, since
+
+
+_CUSTOM_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+                "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")  # fmt: skip
+
+
+class Overwritten(SlowNode):
+    """The history of a custom Function's view after its base was written: none that could be right, so reverse raises."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, v: Tensor) -> None:
+        assert v.view is not None and v.node is not None
+        self._name, self.entry = v.view.origin.removeprefix(CUSTOM), T.write_view.entry
+        self.edges, self.saved, self.versions, self.params, self.saved_outputs = (v.node,), (), (), (), {}
+        self.shape, self.dtype, self.level, self.hooks, self.outputs, self.compute = tuple(v.shape), v.dtype, None, None, 1, None
+        self.out = self.out_storage = None
+        self.seq = next_seq()
+
+    def name(self) -> str:
+        return self._name + "Backward"
+
+    def reverse(self, walk: Any, g: Any) -> Any:
+        raise RuntimeError(f"Output 0 of {self._name} is a view and its base or another view of its base has been modified inplace. "
+                           + _CUSTOM_VIEW)  # fmt: skip
 
 
 def _inner(a: Any, b: Any) -> bool:
