@@ -85,8 +85,8 @@ def _lengths(name, dims, **given):
     for what, value in given.items():
         places = numbers(value, dims, what)
         if places is None:
-            raise RuntimeError(f"{name}: expected {what} to be a single integer value or a list of {dims} values to match "
-                               f"the convolution dimensions, but got {what}={list(value)}")  # fmt: skip
+            raise RuntimeError(f"{name}: expected {what} to be a single integer value or a list of {dims} values to "
+                               f"match the convolution dimensions, but got {what}={list(value)}")  # fmt: skip
         if "padding" in what and min(places) < 0:
             raise RuntimeError(f"{name}: negative {what} is not supported, got {what}={list(places)}")
         if "padding" not in what and min(places) <= 0:
@@ -97,8 +97,8 @@ def _lengths(name, dims, **given):
 
 def _check_ranks(name, dims, input, weight):
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of "
-                           f"size: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input "
+                           f"of size: {list(input.shape)}")  # fmt: skip
     if weight.ndim != dims + 2:
         raise RuntimeError(f"{name}: Expected {dims + 2}-dimensional weight for {dims + 2}-dimensional input "
                            f"{list(input.shape)}, but got weight of size {list(weight.shape)} instead")  # fmt: skip
@@ -110,11 +110,11 @@ def _check_operands(name, input, weight, bias, groups, transposed):
     if groups <= 0:
         raise RuntimeError(f"{name}: non-positive groups is not supported, got groups={groups}")
     if size[0] < groups:
-        raise RuntimeError(f"{name}: Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
-                           f"got weight of size {size} instead")  # fmt: skip
-    if size[0] % groups:
-        raise RuntimeError(f"{name}: Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+        raise RuntimeError(f"{name}: Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
                            f"but got weight of size {size} instead")  # fmt: skip
+    if size[0] % groups:
+        raise RuntimeError(f"{name}: Given groups={groups}, expected weight to be divisible by {groups} at dimension "
+                           f"0, but got weight of size {size} instead")  # fmt: skip
     channels, outputs = (size[0], size[1] * groups) if transposed else (size[1] * groups, size[0])
     if input.shape[1] != channels:
         raise RuntimeError(f"{given}, weight of size {size}, expected input{list(input.shape)} to have {channels} "
@@ -122,11 +122,11 @@ def _check_operands(name, input, weight, bias, groups, transposed):
     if 0 in size[2:]:
         raise RuntimeError(f"{name}: weight of size {size} has an empty kernel")
     if bias is not None and tuple(bias.shape) != (outputs,):
-        raise RuntimeError(f"{given}, weight of size {size}, expected bias to be 1-dimensional with {outputs} elements, "
-                           f"but got bias of size {list(bias.shape)} instead")  # fmt: skip
+        raise RuntimeError(f"{given}, weight of size {size}, expected bias to be 1-dimensional with {outputs} "
+                           f"elements, but got bias of size {list(bias.shape)} instead")  # fmt: skip
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"{name}: Input type ({type_name(input)}) and weight type ({type_name(weight)}) should be the "
-                           "same; convert one of them with .to()")  # fmt: skip
+        raise RuntimeError(f"{name}: Input type ({type_name(input)}) and weight type ({type_name(weight)}) should be "
+                           "the same; convert one of them with .to()")  # fmt: skip
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"{name}: Input type ({short_name(input)}) and bias type ({short_name(bias)}) should be the "
                            "same; convert one of them with .to()")  # fmt: skip
@@ -143,7 +143,8 @@ def _convolution(name, dims, input, weight, bias, stride, padding, dilation, gro
     spans, more = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])], [0] * dims
     if padding == "same":
         if max(stride) > 1:
-            raise RuntimeError(f"{name}: padding='same' is not supported for strided convolutions, got stride={list(stride)}")
+            raise RuntimeError(f"{name}: padding='same' is not supported for strided convolutions; got stride="
+                               f"{list(stride)}")  # fmt: skip
         # An odd total has one more on the right: pad as much on the left, and drop the first window, which that added.
         padding, more = [(n + 1) // 2 for n in spans], [n % 2 for n in spans]
     elif padding == "valid":
@@ -185,7 +186,7 @@ def conv1d(input: Num, weight: Num, bias=None, stride=1, padding=0, dilation=1, 
 
 @op(composite=True, method=False, spaces=("", "nn.functional"))
 def conv2d(input: Num, weight: Num, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """The convolution of input (N, C, H, W) or (C, H, W) with weight (O, C/groups, K, K'), plus bias (O,); see `conv1d`."""
+    """The convolution of input (N, C, H, W) or (C, H, W) with weight (O, C/groups, K, K'); see `conv1d`."""
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -202,8 +203,8 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
         name, dims, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding
     )
     if any(n >= max(s, d) for n, s, d in zip(more, stride, dilation)):
-        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, but got output_padding="
-                           f"{list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
+        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, but got "
+                           f"output_padding={list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
     alone = input.ndim == dims + 1
     if alone:
         input = T.unsqueeze(input, (0,))
@@ -214,7 +215,7 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
     if min(size) < 0 or 0 in have:
         raise RuntimeError(f"{name}: Given input size per channel: {_times(have)}. Calculated output size per channel: "
                            f"{_times(size)}. Output size is too small")  # fmt: skip
-    # Where the output is so long that a convolution of it would have more windows than the input has places, those hold zeros.
+    # If the output is so long that its convolution would have more windows than the input has places, those hold zeros.
     windows = conv_output_size(size, kernel, stride, padding, dilation)
     if windows != have:
         key = (slice(None), slice(None), *[slice(0, n) for n in have])
@@ -224,10 +225,11 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
 
 @op(composite=True, method=False, spaces=("", "nn.functional"))
 def conv_transpose1d(input: Num, weight: Num, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """The transpose of `conv1d` as a linear map, applied to input (N, C, L) or (C, L); weight (C, O/groups, K), bias (O,).
+    """The transpose of `conv1d` as a linear map, applied to input (N, C, L) or (C, L) with weight (C, O/groups, K).
 
-    The result has the size (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1 along each spatial dimension:
-    output_padding, smaller than the stride or the dilation, chooses among the input sizes that `conv1d` maps to the same size.
+    The result has the size (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1 along each spatial
+    dimension: output_padding, smaller than the stride or the dilation, chooses among the input sizes that `conv1d` maps
+    to the same size. bias (O,) is added.
     """
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
