@@ -203,8 +203,8 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
         name, dims, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding
     )
     if any(n >= max(s, d) for n, s, d in zip(more, stride, dilation)):
-        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, but got "
-                           f"output_padding={list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
+        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, but got output_padding"
+                           f"={list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
     alone = input.ndim == dims + 1
     if alone:
         input = T.unsqueeze(input, (0,))

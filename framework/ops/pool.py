@@ -1,6 +1,6 @@
 """Pooling: maxima and means over windows, over windows that fit an output size, and the way back.
 
-Shapes: input (N, C, *S) or (C, *S). Along a dimension the result has (S + 2 padding - dilation (kernel - 1) - 1) / stride
+Shapes: input (N, C, *S) or (C, *S). Along a dimension it gives (S + 2 padding - dilation (kernel - 1) - 1) / stride
 + 1 places, rounded down, or up with `ceil_mode`: then a last window must start inside the input or its left padding.
 """
 
