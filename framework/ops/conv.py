@@ -78,6 +78,17 @@ def conv_weight(xp, input: Num, cotangent: Num, stride, padding, dilation, group
     return xp.conv_weight(input, cotangent, stride, padding, dilation, groups, kernel)
 
 
+@op(kernel=True, spaces=(), accept="iufc", vjp=(
+    lambda xp, g, weight, shape, stride, padding, dilation, groups:
+        xp.conv_input(g, _conj(xp, weight), stride, padding, dilation, groups, tuple(shape[2:])),
+    lambda xp, g, input, shape, stride, padding, dilation, groups:
+        xp.conv_weight(_conj(xp, input), g, stride, padding, dilation, groups, tuple(shape[2:])),
+    lambda xp, g, stride: xp.sum(g, (0, *range(2, len(stride) + 2)), False)))  # fmt: skip
+def conv_bias(xp, input: Num, weight: Num, bias: Num, stride, padding, dilation, groups):
+    """The convolution plus a number for each output channel."""
+    return xp.conv(input, weight, stride, padding, dilation, groups) + xp.reshape(bias, (-1, *[1] * len(stride)))
+
+
 # ------------------------------------------------------------------------------------ checks
 def _lengths(name, dims, **given):
     """Each parameter as one int a dimension; RuntimeError for other numbers of them, and for values out of range."""
@@ -161,15 +172,12 @@ def _convolution(name, dims, input, weight, bias, stride, padding, dilation, gro
         raise RuntimeError(f"{name}: Calculated padded input size per channel: {_times(padded)}. Kernel size: "
                            f"{_times([n + 1 for n in spans])}. Kernel size can't be greater than actual input size"
                            )  # fmt: skip
-    y = conv(input, weight, stride, padding, dilation, groups)
+    if bias is None:
+        y = conv(input, weight, stride, padding, dilation, groups)
+    else:
+        y = conv_bias(input, weight, bias, stride, padding, dilation, groups)
     if any(more):
         y = T.slice(y, (slice(None), slice(None), *[slice(n, None) for n in more]))
-    return _finished(y, bias, alone)
-
-
-def _finished(y, bias, alone):
-    if bias is not None:
-        y = y + T.reshape(bias, (-1, *[1] * (y.ndim - 2)))
     return T.squeeze(y, (0,)) if alone else y
 
 
@@ -203,8 +211,8 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
         name, dims, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding
     )
     if any(n >= max(s, d) for n, s, d in zip(more, stride, dilation)):
-        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, but got output_padding"
-                           f"={list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
+        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, got output_padding="
+                           f"{list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
     alone = input.ndim == dims + 1
     if alone:
         input = T.unsqueeze(input, (0,))
@@ -220,7 +228,10 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
     if windows != have:
         key = (slice(None), slice(None), *[slice(0, n) for n in have])
         input = T.slice_put(input, key, (*input.shape[:2], *windows))
-    return _finished(conv_input(input, weight, stride, padding, dilation, groups, size), bias, alone)
+    y = conv_input(input, weight, stride, padding, dilation, groups, size)
+    if bias is not None:
+        y = y + T.reshape(bias, (-1, *[1] * dims))
+    return T.squeeze(y, (0,)) if alone else y
 
 
 @op(composite=True, method=False, spaces=("", "nn.functional"))

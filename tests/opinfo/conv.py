@@ -91,6 +91,15 @@ def _forward(draw):
         yield Sample((draw(2, 2, 6), draw(2, 2 // rule[3], 3), *rule))
 
 
+def _biased(draw):
+    for rule in RULES:
+        yield Sample((draw(2, 2, 6), draw(4, 2 // rule[3], 3), draw(4), *rule))
+
+
+def _with_bias(x, w, bias, *rule):
+    return reference.convolution(x, w, *rule) + bias[:, None]
+
+
 def _backward(draw):
     for rule, n in zip(RULES, (4, 3, 6), strict=True):
         yield Sample((draw(2, 2, n), draw(2, 2 // rule[3], 3), *rule, (6,)))
@@ -145,6 +154,7 @@ ROWS = [
     _primitive("conv", reference.convolution, _forward),
     _primitive("conv_input", reference.convolution_input, _backward),
     _primitive("conv_weight", reference.convolution_weight, _weight),
+    OpInfo("_conv_bias", _biased, _with_bias, dtypes=EXACT, out=False),
     OpInfo("conv1d", _convolutions(1), _conv(1), dtypes=FLOATS),
     OpInfo("conv2d", _convolutions(2), _conv(2), dtypes=FLOATS, errors=ERRORS),
     OpInfo("conv3d", _convolutions(3), _conv(3), dtypes=FLOATS),
