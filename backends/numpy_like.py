@@ -274,7 +274,7 @@ class NumpyLike(Convolution, Pooling, Views):
         return self.np.matmul(a, b)
 
     # ---------------------------------------------------------------- fused kernels
-    kernels = frozenset({"softmax"})
+    kernels = frozenset({"softmax", "conv_bias"})
 
     def softmax(self, x: Array, dim: int) -> Array:
         e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()

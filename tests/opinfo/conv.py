@@ -41,7 +41,7 @@ def _conv(dims):
 def _transposed(dims):
     def f(x, w, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         stride, dilation, padding, more = (_spread(v, dims) for v in (stride, dilation, padding, output_padding))
-        # without padding the whole of the transpose is there; the padding cuts it, the output padding cuts less on the right
+        # without padding the whole of the transpose is there; padding cuts it, output padding cuts less on the right
         rule = zip(x.shape[2:], w.shape[2:], stride, dilation, strict=True)
         size = tuple((n - 1) * s + d * (k - 1) + 1 for n, k, s, d in rule)
         y = reference.convolution_input(x, w, stride, (0,) * dims, dilation, groups, size)
@@ -59,7 +59,8 @@ def _convolutions(dims):
         yield Sample((draw(2, 2, *size), draw(3, 2, *kernel), draw(3)))
         yield Sample((draw(2, *size), draw(2, 1, *kernel), None, 2, 1, 1, 2))
         yield Sample((draw(1, 1, *size), draw(2, 1, *kernel), draw(2)), {"padding": "same"})
-        yield Sample((draw(1, 2, *size), draw(2, 1, *(2,) * dims)), {"dilation": (2,) * dims, "groups": 2, "padding": 1})
+        two = (2,) * dims
+        yield Sample((draw(1, 2, *size), draw(2, 1, *two)), {"dilation": two, "groups": 2, "padding": 1})
         if draw.dtype == "float64":
             yield Sample((draw(0, 2, *size), draw(3, 2, *kernel), draw(3)))
 
@@ -72,7 +73,8 @@ def _transposes(dims):
     def samples(draw):
         yield Sample((draw(2, 2, *size), draw(2, 3, *kernel), draw(3)))
         yield Sample((draw(2, *size), draw(2, 1, *kernel), None, 2, 1, 1, 2))
-        yield Sample((draw(1, 1, *size), draw(1, 2, *kernel), draw(2)), {"stride": 2, "dilation": 3, "output_padding": 2})
+        long = {"stride": 2, "dilation": 3, "output_padding": 2}
+        yield Sample((draw(1, 1, *size), draw(1, 2, *kernel), draw(2)), long)
 
     return samples
 
@@ -87,6 +89,15 @@ RULES = (((1,), (0,), (1,), 1), ((2,), (1,), (1,), 2), ((1,), (2,), (2,), 1))
 def _forward(draw):
     for rule in RULES:
         yield Sample((draw(2, 2, 6), draw(2, 2 // rule[3], 3), *rule))
+
+
+def _biased(draw):
+    for rule in RULES:
+        yield Sample((draw(2, 2, 6), draw(4, 2 // rule[3], 3), draw(4), *rule))
+
+
+def _with_bias(x, w, bias, *rule):
+    return reference.convolution(x, w, *rule) + bias[:, None]
 
 
 def _backward(draw):
@@ -115,10 +126,10 @@ ERRORS = (
     ((X, W, None, 1, -1), RuntimeError, "negative padding is not supported"),
     ((X, W, None, 0), RuntimeError, "non-positive stride is not supported"),
     ((X, W, None, 1, 0, 0), RuntimeError, "non-positive dilation is not supported"),
-    ((zeros(2, 4, 2, 2), W), RuntimeError, r"Kernel size: \(3 x 3\). Kernel size can't be greater than actual input size"),
+    ((zeros(2, 4, 2, 2), W), RuntimeError, r"\(3 x 3\). Kernel size can't be greater than actual input"),
     ((zeros(2, 4, 2, 8), W, None, 1, 0, 3), RuntimeError, r"input size per channel: \(2 x 8\). Kernel size: \(7 x 7\)"),
-    ((X, zeros(6, 4, 3, 3, dtype="float64")), RuntimeError, r"Input type \(torch.FloatTensor\) and weight type \(torch.Double"),
-    ((X, W, zeros(6, dtype="float64")), RuntimeError, r"Input type \(float\) and bias type \(double\) should be the same"),
+    ((X, zeros(6, 4, 3, 3, dtype="float64")), RuntimeError, r"FloatTensor\) and weight type \(torch.*DoubleTensor"),
+    ((X, W, zeros(6, dtype="float64")), RuntimeError, r"\(float\) and bias type \(double\) should be the same"),
     ((X, W, zeros(5)), RuntimeError, r"expected bias to be 1-dimensional with 6 elements, but got bias of size \[5\]"),
     ((X, W, zeros(6, 1)), RuntimeError, r"bias of size \[6, 1\]"),
     ((X, W, None, 2, "same"), RuntimeError, "padding='same' is not supported for strided convolutions"),
@@ -143,6 +154,7 @@ ROWS = [
     _primitive("conv", reference.convolution, _forward),
     _primitive("conv_input", reference.convolution_input, _backward),
     _primitive("conv_weight", reference.convolution_weight, _weight),
+    OpInfo("_conv_bias", _biased, _with_bias, dtypes=EXACT, out=False),
     OpInfo("conv1d", _convolutions(1), _conv(1), dtypes=FLOATS),
     OpInfo("conv2d", _convolutions(2), _conv(2), dtypes=FLOATS, errors=ERRORS),
     OpInfo("conv3d", _convolutions(3), _conv(3), dtypes=FLOATS),

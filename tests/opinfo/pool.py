@@ -197,7 +197,7 @@ def _errors(name):
         ((X, (2, 2, 2)), RuntimeError, "kernel_size must be a single int, or a tuple of two ints"),
         ((X, 2.5), TypeError, "must be int"),
         (([1.0], 2), TypeError, "must be Tensor, not list"),
-        ((X.astype("complex128"), 2), NotImplementedError, f'"{name}.*" not implemented for \'ComplexDouble\''),
+        ((X.astype("complex64"), 2), NotImplementedError, f'"{name}.*" not implemented for \'ComplexFloat\''),
     )
 
 
@@ -231,10 +231,11 @@ for _n in (1, 2, 3):
         OpInfo(f"{NN}max_pool{_n}d_with_indices", _maxima(_n), _max(_n, True), dtypes=REAL),
         OpInfo(f"{NN}avg_pool{_n}d", _means(_n), _mean(_n), dtypes=REAL, errors=AVG_ERRORS if _n == 2 else ()),
         OpInfo(f"{NN}lp_pool{_n}d", _norms(_n), _norm(_n), dtypes=("float64", "float32"), tolerance=4),
-        OpInfo(f"{NN}adaptive_avg_pool{_n}d", _fitted(_n, "__call__"), _adaptive(_n, np.mean), dtypes=("float64", "float32"),
+        OpInfo(f"{NN}adaptive_avg_pool{_n}d", _fitted(_n, "__call__"), _adaptive(_n, np.mean),
                errors=ADAPTIVE_ERRORS if _n == 2 else ()),
         OpInfo(f"{NN}adaptive_max_pool{_n}d", _fitted(_n, "apart"), _adaptive(_n, np.max), dtypes=REAL,
                errors=ADAPTIVE_ERRORS if _n == 2 else ()),
         OpInfo(f"{NN}adaptive_max_pool{_n}d_with_indices", _fitted(_n, "apart"), _adaptive_places(_n), dtypes=REAL),
-        OpInfo(f"{NN}max_unpool{_n}d", _places(_n), _unpooled(_n), dtypes=REAL, errors=UNPOOL_ERRORS if _n == 2 else ()),
+        OpInfo(f"{NN}max_unpool{_n}d", _places(_n), _unpooled(_n), dtypes=REAL,
+               errors=UNPOOL_ERRORS if _n == 2 else ()),
     ]  # fmt: skip
