@@ -9,6 +9,7 @@ from .array_api import ELEMENTWISE
 from .base import Array, Capabilities, Dims, Geometry, Shape
 from .dtypes import dtype
 from .numpy_like_convolution import Convolution
+from .numpy_like_indexing import Indexing
 from .numpy_like_pooling import Pooling
 from .numpy_like_views import Views
 
@@ -48,7 +49,7 @@ class _Framework(dict[Any, dtype]):
         raise TypeError(f"can't convert np.ndarray of type {key}; the supported types are: {', '.join(dt.BY_NAME)}")
 
 
-class NumpyLike(Convolution, Pooling, Views):
+class NumpyLike(Convolution, Indexing, Pooling, Views):
     """Primitives on arrays of `np`, which is NumPy or CuPy."""
 
     capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))
@@ -205,70 +206,6 @@ class NumpyLike(Convolution, Pooling, Views):
             order, values = x.shape[dim] - 1 - self.np.flip(order, dim), self.np.flip(values, dim)
         return self.np.ascontiguousarray(values), self.np.ascontiguousarray(order)
 
-    # ---------------------------------------------------------------- indexing: every read and its transposed write
-    def index_select(self, x: Array, dim: int, index: Array) -> Array:
-        return x.take(index, dim)
-
-    def index_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        self._add_rows(r, dim, index, src)
-        return r
-
-    def _add_rows(self, r: Array, dim: int, index: Array, src: Array) -> None:
-        self.np.add.at(r, (*[slice(None)] * dim, index), src)
-
-    def index_copy(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        r[(*[slice(None)] * dim, index)] = src
-        return r
-
-    def gather(self, x: Array, dim: int, index: Array) -> Array:
-        return x[self._grid(index, dim)] if x.ndim else self._as_shape(x, index)
-
-    def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        r[self._grid(index, dim) if x.ndim else ...] = src[tuple(map(slice, index.shape))]
-        return r
-
-    def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        if not x.ndim:
-            return r + src.sum(dtype=r.dtype)
-        self._add_at(r, self._grid(index, dim), src[tuple(map(slice, index.shape))])
-        return r
-
-    def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.maximum, x, dim, index, src)
-
-    def scatter_amin(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.minimum, x, dim, index, src)
-
-    def scatter_prod(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.multiply, x, dim, index, src)
-
-    def _reduced_at(self, ufunc: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        ufunc.at(r, self._grid(index, dim), src)
-        return r
-
-    def _as_shape(self, x: Array, index: Array) -> Array:
-        return self.np.broadcast_to(x, index.shape).copy()
-
-    def _grid(self, index: Array, dim: int) -> tuple[Array, ...]:
-        axes = [self.np.arange(n).reshape((*[1] * d, n, *[1] * (index.ndim - d - 1))) for d, n in enumerate(index.shape)]
-        axes[dim] = index
-        return tuple(axes)
-
-    def nonzero(self, x: Array) -> Array:
-        if not x.ndim:
-            return self.np.zeros((int(x != 0), 0), self.np.int64)
-        if x.ndim == 1 or x.size < 1024:
-            return self.np.stack(x.nonzero(), 1)
-        return self.np.stack(self.np.unravel_index(self.positions(x), x.shape), 1)  # twice as fast where many are not zero
-
-    def positions(self, x: Array) -> Array:
-        return x.reshape(-1).nonzero()[0]
-
     # ---------------------------------------------------------------- linear algebra
     def matmul(self, a: Array, b: Array) -> Array:
         return self.np.matmul(a, b)
@@ -283,27 +220,6 @@ class NumpyLike(Convolution, Pooling, Views):
         return e
 
     # ---------------------------------------------------------------- storage
-    def write(self, array: Array, value: Array) -> None:
-        array[...] = value
-
-    def write_indexed(self, array: Array, key: tuple[Any, ...], value: Array, accumulate: bool) -> None:
-        """array[key] = or += value through the native view; with `accumulate` an element named twice is added to twice."""
-        if not accumulate:
-            array[key] = value
-        elif [type(k) is self.array for k in key].count(True) == 1 and key[-1].dtype.kind == "i":
-            dim, index = len(key) - 1, key[-1]
-            shape = array.shape[:dim] + index.shape + array.shape[dim + 1 :]
-            self._add_rows(array, dim, index, self.np.broadcast_to(value, shape))
-        else:
-            self._add_at(array, key, value)
-
-    def write_where(self, array: Array, mask: Array, value: Any) -> None:
-        """The elements of a native view where the mask is True := a number or 0-d array; the mask broadcasts to the view."""
-        if array.size >= 1024 and mask.shape == array.shape and array.flags.c_contiguous:
-            array.reshape(-1)[self.positions(mask)] = value  # five times as fast as the loop with a condition
-        else:
-            self.np.copyto(array, value, where=mask)
-
     def read_at(self, flat: Array, geometry: Geometry) -> Array:
         return self.asarray(self._at(flat, geometry))
 

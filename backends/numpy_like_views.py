@@ -77,7 +77,7 @@ class Views(ArrayAPI):
 
     def diagonal_put(self, g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
         r = self.np.zeros(shape, g.dtype)
-        self.diagonal(r, offset, dim1, dim2)[...] = g
+        Views.diagonal(self, r, offset, dim1, dim2)[...] = g  # not a subclass's, which may give a read-only view
         return r
 
     # ---------------------------------------------------------------- elements read as other numbers

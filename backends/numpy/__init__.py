@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base import Array
 from ..numpy_like import NumpyLike
-from .rows import add_elements, add_rows
+from .rows import add_rows
 
 
 class Numpy(NumpyLike):
@@ -23,9 +21,6 @@ class Numpy(NumpyLike):
 
     def _add_rows(self, r: Array, dim: int, index: Array, src: Array) -> None:
         add_rows(r, dim, index, src)
-
-    def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
-        add_elements(r, at, src)
 
 
 def available() -> bool:

@@ -49,23 +49,6 @@ def add_rows(r: Array, dim: int, index: Array, src: Array) -> None:
     np.add.at(r.reshape(-1), rows, src.reshape(-1))
 
 
-def add_elements(r: Array, at: tuple[Array, ...], src: Array) -> None:
-    """r[at] += src in place for index arrays that broadcast together; an element named twice is added to twice."""
-    if not r.flags.c_contiguous or r.dtype != src.dtype or len(at) != r.ndim or not all(_is_index(k) for k in at):
-        np.add.at(r, at, src)
-        return
-    try:
-        flat = np.ravel_multi_index(np.broadcast_arrays(*at), r.shape) if r.ndim > 1 else at[0]
-    except ValueError:  # negative, or out of range: the slow loop knows
-        np.add.at(r, at, src)
-        return
-    np.add.at(r.reshape(-1), flat.reshape(-1), np.broadcast_to(src, flat.shape).reshape(-1))
-
-
-def _is_index(k: Any) -> bool:
-    return type(k) is np.ndarray and k.dtype == np.int64
-
-
 _found: list[Any] = []
 
 

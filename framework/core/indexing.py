@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backends.dtypes import dtype
+from backends.dtypes import bool_, dtype, int64
 
 __all__ = ["Index", "Plan", "basic", "check_bounds", "joint_shape", "plan"]
 
@@ -146,8 +146,12 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
     for strings and for slice bounds that are no ints. Integers in index tensors are checked when they are used
     (`check_bounds`).
     """
+    if _is_tensor(key) and (quick := _lone(key, tuple(shape))) is not None:
+        return quick
     items = [_classify(k) for k in _as_tuple(key)]
-    used = sum(_consumed(k) for k in items)
+    used = 0
+    for k in items:
+        used += _consumed(k)
     shape = tuple(shape)
     if used > len(shape):
         if len(items) == 1:
@@ -193,7 +197,7 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
             out += [FULL] * width
             view += shape[dim : dim + width]
             dim += width
-    whole = all(type(k) is slice and k == FULL for k in out)
+    whole = all([k is FULL for k in out])
     return Plan(() if whole else tuple(out), (*view, *shape[dim:]), tuple(selects), tuple(indices), _place(indices))
 
 
@@ -203,6 +207,18 @@ def _first_error(key: object, shape: tuple[int, ...]) -> Exception | None:
         plan(key, shape)
     except (IndexError, ValueError, TypeError) as e:
         return e
+    return None
+
+
+def _lone(key: Any, shape: tuple[int, ...]) -> Plan | None:
+    """The plan of the commonest keys that are no view: one integer tensor, one mask that fits."""
+    size = tuple(key.shape)
+    if not size or not shape:
+        return None
+    if key.dtype is int64:
+        return Plan((), shape, (), (Index(0, key, False),), 0)
+    if key.dtype is bool_ and shape[: len(size)] == size:
+        return Plan((), shape, (), (Index(0, key, True),), 0)
     return None
 
 
@@ -260,18 +276,20 @@ def _classify(k: Any) -> Any:
     kind = type(k)
     if kind is int or kind is slice or k is None or k is Ellipsis or kind is bool:
         return k
+    if _is_tensor(k):
+        if k.dtype is int64:
+            return k
+        if _is_mask(k):
+            return bool(k) if k.ndim == 0 else k
+        if (k.dtype.kind == "i" and k.dtype.itemsize >= 4) or (k.dtype.kind in "iu" and k.ndim == 0):
+            return k
+        raise _bad_dtype(k.dtype)
     if isinstance(k, np.ndarray):
         return _from_numpy(np.asarray(k), True)
     if isinstance(k, np.generic):
         if isinstance(k, np.integer):
             return int(k)
         raise _not_an_index(k)
-    if _is_tensor(k):
-        if _is_mask(k):
-            return bool(k) if k.ndim == 0 else k
-        if (k.dtype.kind == "i" and k.dtype.itemsize >= 4) or (k.dtype.kind in "iu" and k.ndim == 0):
-            return k
-        raise _bad_dtype(k.dtype)
     if _is_sequence(k):
         if isinstance(k, (str, bytes)):
             raise _not_an_index(k)
@@ -358,6 +376,8 @@ def _slice(k: slice, size: int) -> slice:
 def _place(indices: list[Index]) -> int:
     """The first indexed dimension, if they are adjacent, else 0."""
     end = place = indices[0].dim if indices else 0
+    if len(indices) == 1:
+        return place
     for index in indices:
         if index.dim != end:
             return 0

@@ -27,7 +27,10 @@ def getitem(self, key):
     """x[key] with PyTorch's rules: a view for ints, slices, None and Ellipsis, a new tensor for index tensors and masks."""
     if type(self) not in FAST and (hook := overriding(self)) is not None:
         return hook(Tensor.__getitem__, (type(self),), (self, key), {})
-    shape = self.array.shape if self.array is not None else self.shape
+    array = self.array
+    shape = self.shape if array is None else array.shape
+    if type(key) is int and shape and 0 <= key < shape[0]:
+        return slice_(self, (key,))
     simple = basic(key, shape)
     if simple is not None:
         return slice_(self, simple)
@@ -67,6 +70,10 @@ def read(x: Tensor, p: Plan) -> Tensor:
         return x
     if len(p.indices) == 1:
         dim, value, mask = p.indices[0]
+        if mask and is_at_hand(x) and (key := native_key(x, p)) is not None:
+            shape, size = x.array.shape, value.shape
+            rows = x.array if len(size) == 1 else x.array.reshape((*shape[:dim], prod(size), *shape[dim + len(size) :]))
+            return make(x.backend, rows.take(x.backend.positions(key[-1]), dim), x.dtype)
         if mask:
             return _masked(x, dim, value)
         index = placed(x, value)

@@ -14,33 +14,43 @@ from framework.dispatch.inplace import assigned, check_writable
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
 from framework.ops.getitem import FULL
-from framework.ops.index_range import as_int64, check_natural, extent, natural, only_int64, out_of_bounds
-from framework.ops.setitem import is_plain, unlinked, write_native
+from framework.ops.index_range import as_int64, check_natural, extent, natural, only_int64, out_of_bounds, sizes
+from framework.ops.setitem import is_plain, noticed, unlinked
 
 select_rows, copy_rows, add_rows = T.index_select, T.index_copy, T.index_add
 
 
-def in_place(public, prepare):
-    """The in-place method of a public function. `prepare(self, **arguments)` gives native key, values and whether they are
-    added: what a write of these elements alone takes, where nothing has history and arrays alias.
+def in_place(public, adds, write):
+    """The in-place method of a public function: `write(self, **arguments)` checks them and writes the elements they name
+    through the native array, where nothing has history and arrays alias. `adds`: it adds, which half types do not do twice.
     """
     e = public.entry
     name = e.name + "_"
 
     def method(self, *args, **kwargs):
-        if is_plain(self, *args, *kwargs.values()) and self.array.ndim and len(args) < len(e.params):
+        if is_plain(self, *args, *kwargs.values()) and not (adds and self.dtype.compute is not self.dtype):
             given = dict(zip(e.params[1:], args)) | kwargs
-            if all(isinstance(given.get(p), Tensor) for p in e.tensors[1:]) and given.keys() <= set(e.params):
+            if all([isinstance(given.get(p), Tensor) for p in e.tensors[1:]]) and given.keys() <= set(e.params):
                 check_writable(self, name)
-                key, values, accumulate = prepare(self, **given)
-                if not (accumulate and self.dtype.compute is not self.dtype):
-                    write_native(self, key, arr(values), accumulate, name)
-                    return self
+                try:
+                    write(self, **given)
+                except IndexError:
+                    return assigned(e, name, self, args, kwargs)  # what is out of range is said there
+                noticed(self, name)
+                return self
         return assigned(e, name, self, args, kwargs)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"In-place form of `{e.name}`: only the elements named are written."
     return method
+
+
+def write_rows(self, dim, index, source, accumulate):
+    """The slices along `dim` that the index names := or += those of `source`, through the native array."""
+    array, source = self.array, arr(source)
+    if not array.ndim:
+        array, source = array.reshape(1), source.reshape(-1)
+    self.backend.write_indexed(array, (*[FULL] * dim, arr(index)), source, accumulate)
 
 
 # --------------------------------------------------------------------------------------------------------- index_select
@@ -68,7 +78,8 @@ def index_select(input: Num, dim, index: Index):
 # ------------------------------------------------------------------------------------------------- index_add, index_copy
 def _added(self, dim, index, source, alpha=1):
     """Checked (dim, index, source) of index_add, source times alpha."""
-    dim = wrap_dim(dim, self.ndim)
+    shape, have = sizes(self), sizes(source)
+    dim = wrap_dim(dim, len(shape))
     if index.ndim > 1:
         raise IndexError(f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim}")
     index = as_int64(index, "index_add_")
@@ -77,21 +88,21 @@ def _added(self, dim, index, source, alpha=1):
             f"index_add_(): self ({scalar_type_name(self.dtype)}) and source ({scalar_type_name(source.dtype)}) must have "
             "the same scalar type"
         )
-    count = source.shape[dim] if dim < source.ndim else 1
+    count = have[dim] if dim < len(have) else 1
     if index.numel() != count:
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
-    rest = lambda t: [n for d, n in enumerate(t.shape) if d != dim]
-    if source.ndim != self.ndim or rest(source) != rest(self):
+    if have[:dim] != shape[:dim] or have[dim + 1 :] != shape[dim + 1 :] or len(have) != len(shape):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(self.shape)} source.shape = {list(source.shape)}"
+            f"{list(shape)} source.shape = {list(have)}"
         )
-    size = self.shape[dim] if self.ndim else 1
+    size = shape[dim] if shape else 1
     check_natural(index, size, out_of_bounds(dim, size, RuntimeError))
-    alpha = as_number(alpha, self.dtype)
-    return dim, index if index.ndim else T.reshape(index, (1,)), source if alpha == 1 else T.mul(source, alpha)
+    if alpha != 1:
+        source = T.mul(source, as_number(alpha, self.dtype))
+    return dim, index if index.ndim else T.reshape(index, (1,)), source
 
 
 @op(composite=True)
@@ -207,7 +218,9 @@ def _flat_index(input, index, op_name):
 @op(composite=True)
 def take(input: Num, index: Index):
     """The elements at the row-major positions that the index names, in its shape. Negative positions count from the end."""
-    _flat_index(input, index, "take")
+    only_int64(index, "take")
+    if not input.backend.guards or not input.numel():
+        _flat_index(input, index, "take")
     return select_rows(T.reshape(input, (-1,)), 0, index)
 
 
@@ -244,13 +257,9 @@ def put_(self, index, source, accumulate=False):
     return assigned(put.entry, "put_", self, (index, source, accumulate), {})
 
 
-def _rows(self, dim, index, source, accumulate):
-    return (*[FULL] * dim, arr(index)), source, accumulate
-
-
 attach(
-    index_add_=in_place(index_add, lambda self, **given: _rows(self, *_added(self, **given), True)),
-    index_copy_=in_place(index_copy, lambda self, **given: _rows(self, *_copied(self, **given), False)),
-    index_fill_=in_place(index_fill, lambda self, **given: _rows(self, *_filled(self, **given), False)),
+    index_add_=in_place(index_add, True, lambda self, **given: write_rows(self, *_added(self, **given), True)),
+    index_copy_=in_place(index_copy, False, lambda self, **given: write_rows(self, *_copied(self, **given), False)),
+    index_fill_=in_place(index_fill, False, lambda self, **given: write_rows(self, *_filled(self, **given), False)),
     put_=put_,
 )

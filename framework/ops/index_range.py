@@ -13,6 +13,12 @@ from framework.core.tensor import Tensor, arr, make
 from framework.dispatch.registry import T
 
 
+def sizes(t: Tensor) -> tuple[int, ...]:
+    """The shape as a plain tuple."""
+    a = t.array
+    return tuple(t.shape) if a is None else a.shape
+
+
 def extent(index: Tensor) -> tuple[int, int] | None:
     """The smallest and the largest element (of all examples, inside vmap); None if there are none.
 
@@ -46,6 +52,12 @@ def check_range(input, dim, index, *rest) -> None:
     found = extent(index)
     if found is not None and input.shape:
         check_bounds(*found, input.shape[dim], dim)
+
+
+def check_elements(input, dim, index, *rest) -> None:
+    """RuntimeError for an element outside [0, size): the same for `gather`, `scatter` and their kin."""
+    size = input.shape[dim] if input.shape else 1
+    check_natural(index, size, out_of_bounds(dim, size, RuntimeError))
 
 
 def from_start(index: Tensor, size: int, dim: int) -> Tensor:

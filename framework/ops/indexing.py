@@ -13,7 +13,7 @@ from __future__ import annotations
 from backends.dtypes import int64
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Dim, Index, Num
-from framework.ops.index_range import check_range
+from framework.ops.index_range import check_elements, check_range
 
 
 def _zeros(xp, g, shape):
@@ -107,14 +107,14 @@ def index_copy(xp, input: Num, dim, index: Index, source: Num):
 
 
 # ----------------------------------------------------------------------------------------------------- single elements
-@op(opaque=True, linear="each", exact=True, spaces=(), check=check_range,
+@op(opaque=True, linear="each", exact=True, spaces=(), check=check_elements,
     vjp=(lambda xp, g, dim, index, shape: summed_at(xp, g, shape, dim, index, xp.scatter_add),))  # fmt: skip
 def gather(xp, input: Num, dim: Dim, index: Index):
     """For each element of the index, the element of `input` at its place, with the index along `dim`."""
     return xp.gather(input, dim, index)
 
 
-@op(opaque=True, linear="jointly", exact=True, spaces=(), check=check_range,
+@op(opaque=True, linear="jointly", exact=True, spaces=(), check=check_elements,
     vjp=(lambda xp, g, dim, index: xp.scatter(g, dim, index, _zeros(xp, g, index.shape)),
          lambda xp, g, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 def scatter(xp, input: Num, dim: Dim, index: Index, src: Num):
@@ -122,7 +122,7 @@ def scatter(xp, input: Num, dim: Dim, index: Index, src: Num):
     return xp.scatter(input, dim, index, src)
 
 
-@op(opaque=True, linear="jointly", spaces=(), check=check_range,
+@op(opaque=True, linear="jointly", spaces=(), check=check_elements,
     vjp=(lambda g: g, lambda xp, g, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 def scatter_add(xp, input: Num, dim: Dim, index: Index, src: Num):
     """`input` with the elements of `src`, which has the index's shape, added where `gather` would read."""
@@ -137,13 +137,13 @@ def _extreme_vjp(xp, g, input, dim, index, src, out):
     return mine * share, theirs * xp.gather(share, dim, index)
 
 
-@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_range, vjp=_extreme_vjp)
+@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_elements, vjp=_extreme_vjp)
 def scatter_amax(xp, input: Num, dim: Dim, index: Index, src: Num):
     """The largest of each element of `input` and the elements of `src` that the index sends there; nan wins."""
     return xp.scatter_amax(input, dim, index, src)
 
 
-@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_range, vjp=_extreme_vjp)
+@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_elements, vjp=_extreme_vjp)
 def scatter_amin(xp, input: Num, dim: Dim, index: Index, src: Num):
     """The smallest of each element of `input` and the elements of `src` that the index sends there; nan wins."""
     return xp.scatter_amin(input, dim, index, src)
@@ -162,7 +162,7 @@ def _prod_vjp(xp, g, input, dim, index, src):
             xp.where(zero_src, at(one_zero), at(no_zero) / xp.conj(safe_src)))  # fmt: skip
 
 
-@op(opaque=True, spaces=(), check=check_range, vjp=_prod_vjp)
+@op(opaque=True, spaces=(), check=check_elements, vjp=_prod_vjp)
 def scatter_prod(xp, input: Num, dim: Dim, index: Index, src: Num):
     """Each element of `input` times the elements of `src` that the index sends there."""
     return xp.scatter_prod(input, dim, index, src)

@@ -15,10 +15,11 @@ from framework.core.promotion import scalar_type_name
 from framework.core.shape import broadcast_shapes, wrap_dim
 from framework.core.tensor import Tensor, arr
 from framework.dispatch.errors import not_a_tensor
+from framework.dispatch.inplace import assigned
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
 from framework.ops.index import in_place
-from framework.ops.index_range import as_int64, check_natural, extent, out_of_bounds
+from framework.ops.index_range import as_int64, extent, from_start, out_of_bounds, sizes
 from framework.ops.setitem import unlinked
 
 read_at, write_at, add_at = T.gather, T.scatter, T.scatter_add
@@ -34,11 +35,9 @@ def _as_rank_one(t):
 
 
 def _checked_index(input, dim, index, op_name):
-    """(dim, int64 index) of gather and scatter, in range."""
+    """(dim, int64 index) of gather and scatter; the primitives check its range."""
     dim = wrap_dim(dim, input.ndim)
     index = as_int64(index, "", f"{op_name}(): Expected dtype int32/int64 for index")
-    size = input.shape[dim] if input.ndim else 1
-    check_natural(index, size, out_of_bounds(dim, size, RuntimeError))
     return dim, index
 
 
@@ -76,14 +75,13 @@ def _checked(input, dim, index, src, op_name):
         )
     if not index.numel():
         return dim, None, src
+    shape, have, into = [sizes(t) or (1,) for t in (index, src, input)]
     for name, t in (("self", input), ("src", src)):
-        if _ranks(index) != _ranks(t):
+        if len(shape) != (t.ndim or 1):
             raise RuntimeError(
                 f"Index tensor must have the same number of dimensions as {name} tensor, got {index.ndim} and {t.ndim} "
                 f"({op_name})"
             )
-    shape = tuple(_as_rank_one(index).shape)
-    have, into = tuple(_as_rank_one(src).shape), tuple(_as_rank_one(input).shape)
     if any(n > m for n, m in zip(shape, have)) or any(n > m for d, (n, m) in enumerate(zip(shape, into)) if d != dim):
         raise RuntimeError(
             f"Expected index {list(shape)} to be no larger than self {list(into)} apart from dimension {dim} and to be no "
@@ -91,6 +89,10 @@ def _checked(input, dim, index, src, op_name):
         )
     src = _as_rank_one(src)
     return dim, _as_rank_one(index), src if have == shape else T.slice(src, tuple([slice(0, n, 1) for n in shape]))
+
+
+def _exceeds(sizes, limits):
+    return any([n > m for n, m in zip(sizes, limits)])
 
 
 def _written(write, input, dim, index, src, op_name):
@@ -210,48 +212,32 @@ def take_along_dim(input: Num, indices: Index, dim=None):
     found = extent(indices)
     if found is not None and (found[0] < -size or found[1] >= size):
         raise out_of_bounds(dim, size, RuntimeError)(found[0] if found[0] < -size else found[1])
+    indices = from_start(indices, size, dim)
     out = read_at(_as_rank_one(T.expand(input, sized(input))), dim, _as_rank_one(T.expand(indices, sized(indices))))
     return out if input.ndim else T.reshape(out, ())
 
 
-# ------------------------------------------------------------------------------------------------------------- in place
-def _grid(self, dim, index):
-    """The native key that names, for each element of `index`, the element of self it stands for."""
-    b, shape = self.backend, tuple(index.shape)
-    key = [b.reshape(b.arange(0, n, 1, int64), (*[1] * d, n, *[1] * (len(shape) - d - 1))) for d, n in enumerate(shape)]
-    key[dim] = arr(index)
-    return tuple(key)
-
-
-def _scattered(self, accumulate, dim, index, src):
+# ------------------------------------------------------------------------------------------------------------ in place
+def _write_elements(self, accumulate, dim, index, src):
     dim, index, src = _checked(self, dim, index, src, "scatter")
-    if index is None:
-        return (slice(0, 0),), T.full((0, *self.shape[1:]), 0, self), accumulate
-    return _grid(self, dim, index), src, accumulate
+    if index is not None:
+        self.backend.write_scattered(self.array, dim, arr(index), arr(src), accumulate)
 
 
-_overwrite = in_place(scatter, lambda self, dim, index, src: _scattered(self, False, dim, index, src))
+_overwrite = in_place(scatter, False, lambda self, dim, index, src: _write_elements(self, False, dim, index, src))
 
 
 def scatter_(self, dim, index, src=None, value=None, *, reduce=None):
     """In-place form of `scatter`: only the elements named are written."""
-    if reduce is not None or not isinstance(index, Tensor):
-        return _general_scatter_(self, dim, index, src, value, reduce=reduce)
+    if not isinstance(index, Tensor):
+        not_a_tensor("scatter_", "index", 1, index)
+    if reduce is not None:
+        return assigned(scatter.entry, "scatter_", self, (dim, index, src, value), {"reduce": reduce})
     return _overwrite(self, dim, index, _source(self, index, src, value))
-
-
-def _general_scatter_(self, *args, **kwargs):
-    from framework.dispatch.inplace import assigned
-
-    if len(args) > 1 and not isinstance(args[1], Tensor):
-        not_a_tensor("scatter_", "index", 1, args[1])
-    return assigned(scatter.entry, "scatter_", self, args, kwargs)
 
 
 def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     """In-place form of `scatter_reduce`."""
-    from framework.dispatch.inplace import assigned
-
     return assigned(
         scatter_reduce.entry, "scatter_reduce_", self, (dim, index, src, reduce), {"include_self": include_self}
     )
@@ -259,6 +245,8 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
 
 attach(
     scatter_=scatter_,
-    scatter_add_=in_place(scatter_add, lambda self, dim, index, src: _scattered(self, True, dim, index, src)),
+    scatter_add_=in_place(
+        scatter_add, True, lambda self, dim, index, src: _write_elements(self, True, dim, index, src)
+    ),
     scatter_reduce_=scatter_reduce_,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 
+from backends.dtypes import bool_, int64
 from framework.core.indexing import Plan, basic, plan
 from framework.core.number import as_number
 from framework.core.promotion import scalar_type_name
@@ -41,6 +42,12 @@ def setitem(self, key, value):
     if key is True:
         copy_into(slice_(self, (None,)), value)
         return
+    if type(key) in FAST and shape and key.backend is self.backend and key.array is not None:  # the commonest
+        d, size = key.dtype, key.array.shape
+        if (d is int64 and size or d is bool_ and size == shape) and _put_natively(
+            self, (key.array,), d is bool_, value
+        ):
+            return
     p = plan(key, shape, number_of)
     target = viewed(self, p)
     if not p.indices:
@@ -59,7 +66,15 @@ def _stored(x, array, key, value):
         if value.dtype is not d or source.shape and source.shape != target.shape[-source.ndim :]:
             return False
         target[...] = source
-    elif kind is float and d.category == 2 and -65504 <= value <= 65504 or kind is bool or kind is int and d.category and (0 <= value < 128 or d.is_signed and -128 <= value < 0):
+    elif (
+        kind is float
+        and d.category == 2
+        and -65504 <= value <= 65504
+        or kind is bool
+        or kind is int
+        and d.category
+        and (0 <= value < 128 or d.is_signed and -128 <= value < 0)
+    ):
         array[key] = value
     else:
         return False
@@ -89,8 +104,10 @@ def as_values(x: Tensor, value) -> Tensor:
 
 def put_into(x: Tensor, p: Plan, value, accumulate: bool = False) -> None:
     """x[indices of the plan] := or += value, in place."""
-    if _put_natively(x, p, value, accumulate):
-        return
+    if is_plain(x, value):
+        mask = len(p.indices) == 1 and p.indices[0].mask
+        if _put_natively(x, native_key(x, p), mask, value, accumulate):
+            return
     values = without_leading_ones(as_values(x, value))
     if not accumulate and (mask := lone_mask(x, p)) is not None and values.numel() == 1:
         x.masked_fill_(mask, T.reshape(values, ()) if values.ndim else values)
@@ -110,9 +127,12 @@ def put_into(x: Tensor, p: Plan, value, accumulate: bool = False) -> None:
         assign(x, put(preserve(x) if tracked else x, p, values, accumulate), "index_put_", overwrite=False)
 
 
-def _put_natively(x, p, value, accumulate):
-    """Let the library do all of it, if it may and can; what is wrong with a key or value is left to the caller to say."""
-    if not is_plain(x, value) or not x.backend.guards or accumulate and x.dtype.compute is not x.dtype:
+def _put_natively(x, key, mask, value, accumulate=False):
+    """Let the library do all of it, if it may and can; what is wrong with a key or value is left to the caller to say.
+
+    `mask`: the key's last part is the only index tensor, and a mask.
+    """
+    if key is None or not x.backend.guards or accumulate and x.dtype.compute is not x.dtype or not is_plain(x, value):
         return False
     if isinstance(value, Tensor):
         if value.dtype is not x.dtype:
@@ -120,19 +140,14 @@ def _put_natively(x, p, value, accumulate):
         values = arr(value)
     else:
         values = as_number(value, x.dtype)
-    key = native_key(x, p)
-    if key is None:
-        return False
     check_writable(x, "index_put_")
     try:
-        if len(p.indices) == 1 and p.indices[0].mask and not isinstance(value, Tensor) and not accumulate:
-            mask = key[-1]
-            x.backend.write_where(
-                x.array, mask.reshape(mask.shape + (1,) * (x.ndim - len(key) + 1 - mask.ndim)), values
-            )
+        if mask and not accumulate and not isinstance(value, Tensor):
+            at = key[-1]
+            x.backend.write_where(x.array, at.reshape(at.shape + (1,) * (x.ndim - len(key) + 1 - at.ndim)), values)
         else:
             x.backend.write_indexed(x.array, key, values, accumulate)
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, TypeError):
         return False
     noticed(x, "index_put_")
     return True
