@@ -72,7 +72,8 @@ class NumpyLike(Convolution, Pooling, Views):
     like = dtype_of
 
     def asarray(self, a: Any, dtype: dtype | None = None) -> Array:
-        return self.np.asarray(a, None if dtype is None else self.native[dtype])
+        a = self.np.asarray(a)
+        return a if dtype is None or a.dtype == self.native[dtype] else self.astype(a, dtype)
 
     def to_numpy(self, a: Array) -> Any:
         return a
