@@ -278,7 +278,7 @@ class NumpyLike(Convolution, Pooling, Views):
     kernels = frozenset({"softmax"})
 
     def softmax(self, x: Array, dim: int) -> Array:
-        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
+        e = x - self.amax(x, (dim,), True) if x.size else x.copy()
         self.np.exp(e, e)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e

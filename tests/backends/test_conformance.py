@@ -78,6 +78,8 @@ def test_operands_stay_as_they_were(b: Any, name: str) -> None:
 @pytest.mark.parametrize("name", ["index_select", "gather", "index_add", "index_copy", "scatter", "scatter_add"])
 def test_an_index_out_of_range_raises(b: Any, name: str, bad: int) -> None:
     f = primitive(b, name)
+    if not b.guards and b.device_type == "cuda":
+        pytest.skip("indices wrap here, so the framework looks at them first")
     x, index = b.asarray(np.zeros(4, np.float32)), b.asarray(np.array([0, bad]))
     more = [b.asarray(np.ones(2, np.float32))] if name not in ("index_select", "gather") else []
     with pytest.raises(IndexError):
