@@ -73,7 +73,8 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
     like = dtype_of
 
     def asarray(self, a: Any, dtype: dtype | None = None) -> Array:
-        return self.np.asarray(a, None if dtype is None else self.native[dtype])
+        a = self.np.asarray(a)
+        return a if dtype is None or a.dtype == self.native[dtype] else self.astype(a, dtype)
 
     def to_numpy(self, a: Array) -> Any:
         return a
@@ -214,7 +215,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
     kernels = frozenset({"softmax", "conv_bias"})
 
     def softmax(self, x: Array, dim: int) -> Array:
-        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
+        e = x - self.amax(x, (dim,), True) if x.size else x.copy()
         self.np.exp(e, e)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e
