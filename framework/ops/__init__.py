@@ -35,6 +35,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     distance,
     loss,
     classes,
+    padding,
+    rearrange,
 )
 
 _inplace.define()
