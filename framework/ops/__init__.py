@@ -37,6 +37,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     classes,
     padding,
     rearrange,
+    embedding,
 )
 
 _inplace.define()
