@@ -278,7 +278,7 @@ class NumpyLike(Convolution, Pooling, Views):
 
     def softmax(self, x: Array, dim: int) -> Array:
         e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
-        self.np.exp(e, e)
+        e = self.np.exp(e, e if x.ndim else None)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e
 
