@@ -38,6 +38,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     padding,
     rearrange,
     embedding,
+    copying,
 )
 
 _inplace.define()

@@ -6,7 +6,7 @@ import numpy as np
 
 from backends.dtypes import int64
 from framework.autograd.grad_mode import no_grad
-from framework.core.host import numpy as to_numpy
+from framework.core.host import to_host
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Index, Num
 from framework.ops.distance import length
@@ -109,7 +109,7 @@ def _bags(input, offsets, include_last_offset):
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    starts = to_numpy(offsets.detach().cpu()).astype("int64")
+    starts = to_host(offsets).astype("int64")
     if include_last_offset and not len(starts):
         raise RuntimeError("include_last_offset: number of offsets should be at least 1 (embedding_bag)")
     if len(starts) and starts[0] != 0:
