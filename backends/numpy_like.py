@@ -216,7 +216,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
 
     def softmax(self, x: Array, dim: int) -> Array:
         e = x - self.amax(x, (dim,), True) if x.size else x.copy()
-        self.np.exp(e, e)
+        e = self.np.exp(e, e if x.ndim else None)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e
 

@@ -35,6 +35,10 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     distance,
     loss,
     classes,
+    padding,
+    rearrange,
+    embedding,
+    copying,
 )
 
 _inplace.define()

@@ -6,7 +6,15 @@ from typing import Any
 
 import framework
 from framework.core.tensor import Tensor
-from framework.optim.parameterwise import ParameterwiseOptimizer, advance, check_lr, new_step, number
+from framework.optim.parameterwise import (
+    ParameterwiseOptimizer,
+    add_scaled,
+    advance,
+    blend,
+    check_lr,
+    new_step,
+    number,
+)
 
 __all__ = ["Adafactor"]
 
@@ -71,13 +79,13 @@ class Adafactor(ParameterwiseOptimizer):
             param.mul_(1 - lr * group["weight_decay"])
         square = grad * grad
         if grad.dim() > 1:
-            rows = state["row_var"].lerp_(square.mean(dim=-1, keepdim=True), new)
-            columns = state["col_var"].lerp_(square.mean(dim=-2, keepdim=True), new)
+            rows = blend(state["row_var"], square.mean(dim=-1, keepdim=True), new)
+            columns = blend(state["col_var"], square.mean(dim=-2, keepdim=True), new)
             variance = rows @ columns / rows.mean(dim=-2, keepdim=True).clamp(min=eps1)
         else:
-            variance = state["variance"].lerp_(square, new)
+            variance = blend(state["variance"], square, new)
         update = variance.clamp(min=eps1 * eps1).rsqrt() * grad
-        param.add_(update, alpha=-rate / max(1.0, _rms(update) / group["d"]))
+        add_scaled(param, update, -rate / max(1.0, _rms(update) / group["d"]))
 
 
 def _rms(values: Tensor) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import framework
 from framework.core.tensor import Tensor
 from framework.optim.optimizer import Optimizer
-from framework.optim.parameterwise import check_lr, number
+from framework.optim.parameterwise import add_scaled, check_lr, number
 
 __all__ = ["LBFGS"]
 
@@ -58,7 +58,7 @@ class LBFGS(Optimizer):
         for param in self._params:
             values = framework.view_as_real(param) if param.is_complex() else param
             piece = direction[offset : offset + values.numel()]
-            values.add_(piece.reshape(values.shape), alpha=length)
+            add_scaled(values, piece.reshape(values.shape), length)
             offset += values.numel()
 
     # ------------------------------------------------------------ the step
@@ -137,11 +137,11 @@ class LBFGS(Optimizer):
         direction = grad.neg()
         for i in range(len(changes) - 1, -1, -1):
             factors[i] = moves[i].dot(direction).item() * weights[i]
-            direction.add_(changes[i], alpha=-factors[i])
+            add_scaled(direction, changes[i], -factors[i])
         direction = direction * state["H_diag"]
         for i in range(len(changes)):
             back = changes[i].dot(direction).item() * weights[i]
-            direction.add_(moves[i], alpha=factors[i] - back)
+            add_scaled(direction, moves[i], factors[i] - back)
         return direction
 
     def _search(
