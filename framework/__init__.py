@@ -1,5 +1,7 @@
 """PyTorch's API in Python you can read: tensors and autograd on NumPy, CuPy and MLX."""
 
+from importlib import import_module as _import_module
+
 from framework import _shadow_check
 
 _shadow_check.check()  # before the first import of `backends`
@@ -27,4 +29,15 @@ bool = bool_
 float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
 __version__ = "0.1.0"
 
-from . import nn, optim, utils
+_ABOVE = ("amp", "nn", "optim", "utils")
+
+
+def __getattr__(name: str):
+    """The layers above this one, imported when first used: they import this one, which must not import them."""
+    if name in _ABOVE:
+        return _import_module(f"framework.{name}")
+    raise AttributeError(f"module 'framework' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_ABOVE})
