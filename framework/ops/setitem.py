@@ -114,7 +114,7 @@ def put_into(x: Tensor, p: Plan, value, accumulate: bool = False) -> None:
         return
     same_dtype(x, values)
     check_writable(x, "index_put_")
-    if is_plain(x, values):
+    if is_plain(x, values) and not (accumulate and x.dtype.compute is not x.dtype):
         dims, columns, joint = columns_of(x, p)
         key = [FULL] * (dims[-1] + 1)
         for d, c in zip(dims, columns):
