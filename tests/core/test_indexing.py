@@ -40,7 +40,7 @@ BASIC = [
     (slice(1, None), (slice(1, 2, 1),)),
     (slice(-5, 1), (slice(0, 1, 1),)),
     (slice(5, 1), (slice(2, 2, 1),)),
-    (slice(0, 10**30, 10**30), (slice(0, 2, 10**30),)),
+    (slice(0, 10**30, 10**30), (slice(0, 2, 2),)),
     (slice(np.int64(0), held(1)), (slice(0, 1, 1),)),
     (slice(Number(), None), (slice(1, 2, 1),)),
     (slice(True, None), (slice(1, 2, 1),)),
