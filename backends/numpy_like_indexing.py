@@ -1,6 +1,7 @@
-"""Reads and writes by index arrays, shared by NumPy and CuPy: every read and its transposed write, and writes through views.
+"""Reads and writes by index arrays, shared by NumPy and CuPy: each read and its transposed write, and writes in place.
 
-Elements are found by their row-major position where the array is contiguous: one index array instead of one a dimension.
+Elements are found by their row-major position where the array is contiguous: one index array instead of one a
+dimension.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class Indexing(ArrayAPI):
 
     def _checked(self, index: Array, size: int) -> Array:
         """The index; IndexError for an element outside [0, size), on a library that looks at its own indices too."""
-        if self.guards and index.size and self.np.maximum.reduce(index.view(self.np.uint64), None) >= size:  # negative: huge
+        # Read as unsigned, negative numbers are huge.
+        if self.guards and index.size and self.np.maximum.reduce(index.view(self.np.uint64), None) >= size:
             raise IndexError(f"an index is out of bounds for a dimension of size {size}")
         return index
 
@@ -95,7 +97,8 @@ class Indexing(ArrayAPI):
             return self.np.zeros((int(x != 0), 0), self.np.int64)
         if x.ndim == 1 or x.size < 1024:
             return self.np.stack(x.nonzero(), 1)
-        return self.np.stack(self.np.unravel_index(self.positions(x), x.shape), 1)  # twice as fast where many are not zero
+        # Twice as fast where many are not zero.
+        return self.np.stack(self.np.unravel_index(self.positions(x), x.shape), 1)
 
     def positions(self, x: Array) -> Array:
         return x.reshape(-1).nonzero()[0]

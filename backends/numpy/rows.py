@@ -1,7 +1,8 @@
 """Adding rows at indices: what every gradient of a lookup does. NumPy's own `add.at` takes 10 to 20 times as long.
 
-A product with a sparse matrix of ones that has one entry a column is that sum; SciPy's routine for it adds row by row in order,
-into an array that is given. Without it, and for few rows, `add.at` on single elements serves, which NumPy has a fast loop for.
+A product with a sparse matrix of ones that has one entry a column is that sum; SciPy's routine for it adds row by row
+in order, into an array that is given. Without it, and for few rows, `add.at` on single elements serves, which NumPy has
+a fast loop for.
 """
 
 from __future__ import annotations

@@ -310,7 +310,7 @@ def _host_array(sequence: Any) -> np.ndarray[Any, Any]:
 
 
 def _from_numpy(array: np.ndarray[Any, Any], given: bool) -> Any:
-    """A host index: an int or bool if it has no dimension, else an int64 or bool array. A uint8 array, if given, is a mask."""
+    """A host index: an int or bool if it has no dimension, else an int64 or bool array. Given uint8 is a mask."""
     kind = array.dtype.kind
     if array.dtype == np.uint8 and given:
         _warn_uint8()
@@ -370,7 +370,7 @@ def _slice(k: slice, size: int) -> slice:
     start, stop, step = k.indices(size)
     if step < 0:
         raise ValueError(f"step must be greater than zero, got {step}; use flip for the reverse order")
-    return slice(start, stop if stop > start else start, step)
+    return slice(start, stop if stop > start else start, step if step <= size else max(size, 1))
 
 
 def _place(indices: list[Index]) -> int:
@@ -385,7 +385,7 @@ def _place(indices: list[Index]) -> int:
     return place
 
 
-# -------------------------------------------------------------------------------------------------------------- errors
+# --------------------------------------------------------------------------------------------------------------- errors
 def _select_error(index: object, shape: tuple[int, ...], dim: int) -> IndexError:
     if not shape:
         return IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")

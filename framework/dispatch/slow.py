@@ -201,7 +201,8 @@ def base(e: Entry, args: tuple[Any, ...]) -> Any:
         r = e.run(backend, [None if p == e.cast else a for a, p in zip(raw, e.params, strict=True)])
     if e.view:
         return record(e, args, (view_of(e, args, r),), None)
-    outs = tuple([_wrap(backend, x, result if name in e.diff_outs else None)
+    where = args[1] if e.name == "to_device" else backend
+    outs = tuple([_wrap(where, x, result if name in e.diff_outs else None)
                   for name, x in zip(e.outs, r if type(r) is tuple else (r,), strict=True)])  # fmt: skip
     return record(e, args, outs, compute)
 

@@ -1,7 +1,8 @@
 """Reading `x[key]`: the view of the key's plan, then index tensors.
 
-One index tensor is `index_select` along its dimension. Of several, the indexed dimensions are flattened to one and the indices
-combined to one number, so that `index_select` serves again, and its derivative, batching rule and range check with it.
+One index tensor is `index_select` along its dimension. Of several, the indexed dimensions are flattened to one and the
+indices combined to one number, so that `index_select` serves again, and its derivative, batching rule and range check
+with it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ FULL = slice(None)
 select_rows, slice_ = T.index_select, T.slice
 
 
-# --------------------------------------------------------------------------------------------------------------- reading
+# -------------------------------------------------------------------------------------------------------------- reading
 def getitem(self, key):
-    """x[key] with PyTorch's rules: a view for ints, slices, None and Ellipsis, a new tensor for index tensors and masks."""
+    """x[key] by PyTorch's rules: a view for ints, slices, None and Ellipsis, else a new tensor."""
     if type(self) not in FAST and (hook := overriding(self)) is not None:
         return hook(Tensor.__getitem__, (type(self),), (self, key), {})
     array = self.array
@@ -172,9 +173,9 @@ def _combined(columns, sizes):
     return total
 
 
-# ------------------------------------------------------------------------------------------------------ the native array
+# ----------------------------------------------------------------------------------------------------- the native array
 def is_at_hand(x: Tensor) -> bool:
-    """Whether x may be read through its native array: no history, no mode, a library that indexes and checks as we do."""
+    """Whether x may be read through its native array: no history, no mode, a library that checks indices."""
     return (
         type(x) in FAST
         and not ACTIVE

@@ -21,8 +21,10 @@ select_rows, copy_rows, add_rows = T.index_select, T.index_copy, T.index_add
 
 
 def in_place(public, adds, write):
-    """The in-place method of a public function: `write(self, **arguments)` checks them and writes the elements they name
-    through the native array, where nothing has history and arrays alias. `adds`: it adds, which half types do not do twice.
+    """The in-place method of a public function.
+
+    Where nothing has history and arrays alias, `write(self, **arguments)` checks the arguments and writes the elements
+    they name through the native array. `adds`: it adds, which half types leave to the general way, in float32.
     """
     e = public.entry
     name = e.name + "_"
@@ -75,7 +77,7 @@ def index_select(input: Num, dim, index: Index):
     return select_rows(input, dim, index if index.ndim else T.reshape(index, (1,)))
 
 
-# ------------------------------------------------------------------------------------------------- index_add, index_copy
+# ------------------------------------------------------------------------------------------------ index_add, index_copy
 def _added(self, dim, index, source, alpha=1):
     """Checked (dim, index, source) of index_add, source times alpha."""
     shape, have = sizes(self), sizes(source)
@@ -85,13 +87,14 @@ def _added(self, dim, index, source, alpha=1):
     index = as_int64(index, "index_add_")
     if source.dtype is not self.dtype:
         raise RuntimeError(
-            f"index_add_(): self ({scalar_type_name(self.dtype)}) and source ({scalar_type_name(source.dtype)}) must have "
-            "the same scalar type"
+            f"index_add_(): self ({scalar_type_name(self.dtype)}) and source ({scalar_type_name(source.dtype)}) must "
+            "have the same scalar type"
         )
     count = have[dim] if dim < len(have) else 1
     if index.numel() != count:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+            f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), "
+            f"for dim: {dim}"
         )
     if have[:dim] != shape[:dim] or have[dim + 1 :] != shape[dim + 1 :] or len(have) != len(shape):
         raise RuntimeError(
@@ -109,8 +112,8 @@ def _added(self, dim, index, source, alpha=1):
 def index_add(input: Num, dim, index: Index, source: Num, *, alpha=1):
     """`input` with `alpha` times the slices of `source` added at the places along `dim` that a vector of indices names.
 
-    An index that appears twice adds twice. RuntimeError for an index out of range (negative ones are), another dtype, or
-    shapes that differ outside `dim`.
+    An index that appears twice adds twice. RuntimeError for an index out of range (negative ones are), another dtype,
+    or shapes that differ outside `dim`.
     """
     dim, index, source = _added(input, dim, index, source, alpha)
     if not input.ndim:
@@ -156,7 +159,8 @@ def _copied(self, dim, index, source):
 def index_copy(input: Num, dim, index: Index, source: Num):
     """`input` with its slices at the places along `dim` that a vector of indices names replaced by those of `source`.
 
-    Which slice stays where an index appears twice is undefined. IndexError for an index out of range (negative ones are).
+    Which slice stays where an index appears twice is undefined. IndexError for an index out of range (negative ones
+    are).
     """
     dim, index, source = _copied(input, dim, index, source)
     if not input.ndim:
@@ -192,7 +196,7 @@ def _filled(self, dim, index, value):
 
 @op(composite=True)
 def index_fill(input: Num, dim, index: Index, value):
-    """`input` with the slices along `dim` that a vector of indices names filled with one value, a number or a 0-d tensor.
+    """`input` with the slices along `dim` that a vector of indices names filled with a number or a 0-d tensor.
 
     Negative indices count from the end. IndexError for an index out of range.
     """
@@ -217,7 +221,7 @@ def _flat_index(input, index, op_name):
 
 @op(composite=True)
 def take(input: Num, index: Index):
-    """The elements at the row-major positions that the index names, in its shape. Negative positions count from the end."""
+    """The elements at the row-major positions that the index names, in its shape. Negative ones count from the end."""
     only_int64(index, "take")
     if not input.backend.guards or not input.numel():
         _flat_index(input, index, "take")

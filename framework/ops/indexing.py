@@ -1,11 +1,12 @@
-"""The index primitives: each read with the write that is its transpose. Other indexing is composed of these and of views.
+"""The index primitives: each read with the write that is its transpose. Other indexing is made of them and of views.
 
 `index` has int64 elements in [-size, size). In `index_select`, `index_add` and `index_copy` it may have any number of
-dimensions: they stand where dimension `dim` of the input stood. In `gather`, `scatter` and `scatter_add` it has as many as the
-input, and its other dimensions may be smaller. The public functions of these names check more; see `index.py`, `scatter.py`.
+dimensions: they stand where dimension `dim` of the input stood. In `gather`, `scatter` and `scatter_add` it has as many
+as the input, and its other dimensions may be smaller. The public functions of these names check more; see `index.py`,
+`scatter.py`.
 
-The gradient of a write that overwrites (`index_copy`, `scatter`) is right for distinct indices; of several writes to one place
-each gets the whole gradient, as in PyTorch, where which of them wins is undefined.
+The gradient of a write that overwrites (`index_copy`, `scatter`) is right for distinct indices; of several writes to
+one place each gets the whole gradient, as in PyTorch, where which of them wins is undefined.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def summed_at(xp, g, shape, dim, index, write):
     return xp.astype(write(_zeros(xp, wide, shape), dim, index, wide), d)
 
 
-# ------------------------------------------------------------------------------------ whole slices: batching rules first
+# ----------------------------------------------------------------------------------- whole slices: batching rules first
 def _moved(x, source, target):
     dims = [d for d in range(x.ndim) if d != source]
     dims.insert(target, source)
@@ -106,7 +107,7 @@ def index_copy(xp, input: Num, dim, index: Index, source: Num):
     return xp.index_copy(input, dim, index, source)
 
 
-# ----------------------------------------------------------------------------------------------------- single elements
+# ------------------------------------------------------------------------------------------------------ single elements
 @op(opaque=True, linear="each", exact=True, spaces=(), check=check_elements,
     vjp=(lambda xp, g, dim, index, shape: summed_at(xp, g, shape, dim, index, xp.scatter_add),))  # fmt: skip
 def gather(xp, input: Num, dim: Dim, index: Index):
@@ -150,7 +151,7 @@ def scatter_amin(xp, input: Num, dim: Dim, index: Index, src: Num):
 
 
 def _prod_vjp(xp, g, input, dim, index, src):
-    """Each factor gets the product of the others: with one zero among them only that factor gets any, with two none does."""
+    """Each factor gets the product of the others: with one zero only that factor gets any, with two none does."""
     none, one = _zeros(xp, g, ()), xp.full((), 1, xp.like(g))
     zero_in, zero_src = xp.eq(input, 0), xp.eq(src, 0)
     count = xp.scatter_add(xp.astype(zero_in, xp.dtype_of(g)), dim, index, xp.astype(zero_src, xp.dtype_of(g)))
@@ -168,11 +169,11 @@ def scatter_prod(xp, input: Num, dim: Dim, index: Index, src: Num):
     return xp.scatter_prod(input, dim, index, src)
 
 
-# -------------------------------------------------------------------------------------------------------- where not zero
+# ------------------------------------------------------------------------------------------------------- where not zero
 def _no_batch(fn, size, flags, args):
     raise RuntimeError(
-        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between examples, so "
-        "there is no result of one shape. Use torch.where, or assign through the mask."
+        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between examples, "
+        "so there is no result of one shape. Use torch.where, or assign through the mask."
     )
 
 

@@ -39,7 +39,7 @@ def _filling(input, mask, value, native=False):
 
 @op(composite=True)
 def masked_fill(input: Num, mask: Index, value):
-    """`input` with `value`, a number or a 0-d tensor, where the bool `mask` is True; the two broadcast against each other."""
+    """`input` with a number or 0-d tensor where the bool `mask` is True; the two broadcast against each other."""
     return T.where(mask, _filling(input, mask, value), input)
 
 
@@ -58,7 +58,7 @@ def masked_fill_(self, mask, value):
 
 @op(composite=True)
 def masked_select(input: Num, mask: Index):
-    """The elements where the bool `mask` is True, in row-major order, as a vector; the two broadcast against each other."""
+    """The elements where the bool `mask` is True, in row-major order; input and mask broadcast against each other."""
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {scalar_type_name(mask.dtype)}")
     shape = broadcast_shapes([tuple(input.shape), tuple(mask.shape)], "masked_select")

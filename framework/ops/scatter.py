@@ -1,6 +1,7 @@
 """Reading and writing single elements along one dimension: gather, the scatter family, take_along_dim.
 
-Index tensors are int64 or int32 without negative numbers, and are checked here, on every backend, before a primitive sees them.
+Index tensors are int64 or int32 without negative numbers, and are checked here, on every backend, before a primitive
+sees them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from framework.dispatch.inplace import assigned
 from framework.dispatch.registry import T, attach, op
 from framework.dispatch.schema import Index, Num
 from framework.ops.index import in_place
-from framework.ops.index_range import as_int64, extent, from_start, out_of_bounds, sizes
+from framework.ops.index_range import as_int64, check_natural, extent, from_start, out_of_bounds, sizes
 from framework.ops.setitem import unlinked
 
 read_at, write_at, add_at = T.gather, T.scatter, T.scatter_add
@@ -45,15 +46,16 @@ def _checked_index(input, dim, index, op_name):
 def gather(input: Num, dim, index: Index, *, sparse_grad=False):
     """out[i, j, k] = input[index[i, j, k], j, k] for dim 0 of three, and so on; of the shape of `index`.
 
-    `index` has as many dimensions as `input` and is no larger outside `dim`. RuntimeError for an index out of range (negative
-    ones are). `sparse_grad` is accepted; gradients are dense.
+    `index` has as many dimensions as `input` and is no larger outside `dim`. RuntimeError for an index out of range
+    (negative ones are). `sparse_grad` is accepted; gradients are dense.
     """
     dim, index = _checked_index(input, dim, index, "gather")
     if not index.numel():
         return T.full(tuple(index.shape), 0, input)
     if _ranks(index) != _ranks(input):
         raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as input tensor, got {index.ndim} and {input.ndim} (gather)"
+            f"Index tensor must have the same number of dimensions as input tensor, got {index.ndim} and {input.ndim} "
+            "(gather)"
         )
     for d, (n, m) in enumerate(zip(index.shape, input.shape)):
         if d != dim and n > m:
@@ -84,8 +86,8 @@ def _checked(input, dim, index, src, op_name):
             )
     if any(n > m for n, m in zip(shape, have)) or any(n > m for d, (n, m) in enumerate(zip(shape, into)) if d != dim):
         raise RuntimeError(
-            f"Expected index {list(shape)} to be no larger than self {list(into)} apart from dimension {dim} and to be no "
-            f"larger size than src {list(have)} ({op_name})"
+            f"Expected index {list(shape)} to be no larger than self {list(into)} apart from dimension {dim} and to be "
+            f"no larger size than src {list(have)} ({op_name})"
         )
     src = _as_rank_one(src)
     return dim, _as_rank_one(index), src if have == shape else T.slice(src, tuple([slice(0, n, 1) for n in shape]))
@@ -117,8 +119,8 @@ def scatter(input: Num, dim, index: Index, src=None, value=None, *, reduce=None)
     """`input` with out[index[i, j, k], j, k] = src[i, j, k] for dim 0 of three, and so on; `src` may be one number.
 
     reduce: None (overwrite; which element stays where an index appears twice is undefined), 'add' or 'multiply'.
-    RuntimeError for an index out of range (negative ones are), another dtype, or an index larger than `src`, or than `input`
-    outside `dim`.
+    RuntimeError for an index out of range (negative ones are), another dtype, or an index larger than `src`, or than
+    `input` outside `dim`.
     """
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}.")
@@ -142,8 +144,8 @@ def scatter_add(input: Num, dim, index: Index, src: Num):
 def scatter_reduce(input: Num, dim, index: Index, src: Num, reduce, *, include_self=True):
     """`input` with the elements of `src` that the index sends to one place reduced there.
 
-    reduce: 'sum', 'prod', 'mean', 'amax', 'amin'. Without `include_self` an element that anything is sent to does not take
-    part itself. Ties of 'amax' and 'amin' share the gradient evenly. Errors as `scatter`.
+    reduce: 'sum', 'prod', 'mean', 'amax', 'amin'. Without `include_self` an element that anything is sent to does not
+    take part itself. Ties of 'amax' and 'amin' share the gradient evenly. Errors as `scatter`.
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
@@ -160,6 +162,29 @@ def scatter_reduce(input: Num, dim, index: Index, src: Num, reduce, *, include_s
         if reduce == "mean":
             out = _divided(out, _counts(own, dim, at, include_self))
     return out if input.ndim else T.reshape(out, ())
+
+
+@op(composite=True, inplace=True)
+def index_reduce(input: Num, dim, index: Index, source: Num, reduce, *, include_self=True):
+    """`input` with the slices of `source` that a vector of indices sends to one place along `dim` reduced there.
+
+    reduce: 'prod', 'mean', 'amax', 'amin'. Without `include_self` a slice that anything is sent to does not take part
+    itself. IndexError for an index out of range (negative ones are).
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    if index.ndim > 1:
+        raise IndexError(f"index_reduce(): Index is supposed to be a vector, got shape {list(index.shape)}")
+    dim = wrap_dim(dim, input.ndim)
+    shape, have = _as_rank_one(input).shape, _as_rank_one(source).shape
+    if len(have) != len(shape) or index.numel() != have[dim]:
+        raise RuntimeError(
+            f"index_reduce(): Number of indices ({index.numel()}) should be equal to the size in `dim` of a source with "
+            f"as many dimensions as self, got {list(have)} for {list(shape)} and dim {dim}"
+        )
+    check_natural(index, shape[dim], out_of_bounds(dim, shape[dim], op="index_reduce(): "))
+    index = T.reshape(index, (*[1] * dim, have[dim], *[1] * (len(shape) - dim - 1)))
+    return scatter_reduce(input, dim, T.expand(index, tuple(have)), source, reduce, include_self=include_self)
 
 
 def neutral(reduce, d):
@@ -189,7 +214,7 @@ def _divided(total, count):
 
 @op(composite=True)
 def take_along_dim(input: Num, indices: Index, dim=None):
-    """The elements that `indices` (as `argmax` or `argsort` give them) names along `dim`; over the flat input without `dim`.
+    """The elements that `indices` (as `argsort` gives them) names along `dim`; in the flattened input without `dim`.
 
     `input` and `indices` broadcast against each other outside `dim`. Negative indices count from the end.
     """
@@ -217,7 +242,7 @@ def take_along_dim(input: Num, indices: Index, dim=None):
     return out if input.ndim else T.reshape(out, ())
 
 
-# ------------------------------------------------------------------------------------------------------------ in place
+# ------------------------------------------------------------------------------------------------------------- in place
 def _write_elements(self, accumulate, dim, index, src):
     dim, index, src = _checked(self, dim, index, src, "scatter")
     if index is not None:

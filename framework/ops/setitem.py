@@ -1,8 +1,8 @@
 """Writing `x[key] = value`, and `index_put`.
 
-A key that is a view is filled or copied into. With index tensors the write is `index_copy` or `index_add` along the dimension (or
-the flattened dimensions) that reading would use, so history follows from theirs. Where nothing is tracked and arrays alias, the
-elements are written in place and nothing else is touched.
+A key that is a view is filled or copied into. With index tensors the write is `index_copy` or `index_add` along the
+dimension (or the flattened dimensions) that reading would use, so history follows from theirs. Where nothing is tracked
+and arrays alias, the elements are written in place and nothing else is touched.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def put_into(x: Tensor, p: Plan, value, accumulate: bool = False) -> None:
         return
     same_dtype(x, values)
     check_writable(x, "index_put_")
-    if is_plain(x, values):
+    if is_plain(x, values) and not (accumulate and x.dtype.compute is not x.dtype):
         dims, columns, joint = columns_of(x, p)
         key = [FULL] * (dims[-1] + 1)
         for d, c in zip(dims, columns):
@@ -180,7 +180,7 @@ def same_dtype(x, values):
 
 
 def without_leading_ones(values: Tensor) -> Tensor:
-    """The values without dimensions of size 1 in front: more of them than the target has are no error in an assignment."""
+    """The values without dimensions of size 1 in front: too many of them are no error in an assignment."""
     shape = tuple(values.shape)
     if not shape or shape[0] != 1:
         return values
@@ -195,7 +195,8 @@ def fitted_values(values: Tensor, shape: tuple[int, ...]) -> Tensor:
     lead = len(shape) - len(have)
     if lead < 0 or any(n != 1 and n != m for n, m in zip(have, shape[lead:])):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of shape {list(shape)}"
+            f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of shape "
+            f"{list(shape)}"
         )
     return T.expand(values, shape)
 
@@ -225,7 +226,7 @@ def unlinked(x: Tensor) -> Tensor:
     return x
 
 
-# ------------------------------------------------------------------------------------ writing through the native array
+# ------------------------------------------------------------------------------------- writing through the native array
 def is_plain(x: Tensor, *others) -> bool:
     """Whether a write to x may go straight into its array: arrays alias, no mode watches, nothing has history."""
     if ACTIVE or type(x) not in FAST or not x.backend.aliasing:
@@ -255,7 +256,7 @@ def noticed(x: Tensor, name: str) -> None:
         note(storage, name)
 
 
-# ------------------------------------------------------------------------------------------------------------- index_put
+# ------------------------------------------------------------------------------------------------------------ index_put
 def _tensors_plan(x, indices, name):
     """The plan of a tuple of index tensors (None: the whole dimension)."""
     if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
@@ -279,9 +280,9 @@ def _values_tensor(values, name):
 def index_put(input: Num, indices, values: Num, accumulate=False):
     """`input` with the elements `input[indices]` replaced by `values`, which broadcast to them, or with these added.
 
-    indices: tuple of index tensors and masks, None for a whole dimension. Where `accumulate` is False and an index appears
-    twice, which value is kept is undefined. IndexError for an index out of range, RuntimeError for values of another dtype
-    (a single value goes through a mask in any dtype) or a shape that does not broadcast.
+    indices: tuple of index tensors and masks, None for a whole dimension. Where `accumulate` is False and an index
+    appears twice, which value is kept is undefined. IndexError for an index out of range, RuntimeError for values of
+    another dtype (a single value goes through a mask in any dtype) or a shape that does not broadcast.
     """
     _values_tensor(values, "index_put")
     p = _tensors_plan(input, indices, "index_put")

@@ -245,6 +245,18 @@ def _reductions(draw):
                 yield Sample((*sample.args, reduce), {"include_self": keep})
 
 
+def _slice_reductions(draw):
+    for reduce in ("prod", "mean", "amax", "amin"):
+        for keep in (True, False):
+            x, dim, _, _ = next(iter(_element_samples(draw))).args
+            yield Sample((x, dim, _index(1, 1, 0), _other(draw, 3, 3), reduce), {"include_self": keep})
+
+
+def _index_reduce(x, dim, index, src, reduce, include_self=True):
+    index = np.broadcast_to(index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]), src.shape)
+    return _scatter_reduce(x, dim, index, src, reduce, include_self)
+
+
 def _products(draw):
     yield from _element_samples(draw)
     if draw.dtype != "int64":
@@ -377,6 +389,9 @@ ROWS = [
         ((X, 0, _index([2]), X), RuntimeError, OUT_OF_RANGE), ((X, 0, _index([0]), 1.0), TypeError, "must be Tensor, not float"))),
     _row("scatter_reduce", _reductions, _scatter_reduce, dtypes=REAL, tolerance=8, second=False, errors=(
         ((X, 0, _index([0]), X, "add"), RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got add"),)),
+    _row("index_reduce", _slice_reductions, _index_reduce, dtypes=REAL, tolerance=8, second=False, errors=(
+        ((X, 0, _index(0), X[:1], "sum"), RuntimeError, "Expected reduce to be one of prod, mean, amax or amin but got sum"),
+        ((X, 0, _index(2), X[:1], "prod"), IndexError, "index 2 is out of bounds"))),
     _row("take_along_dim", _takes, lambda x, index, dim=None: np.take_along_axis(*((x.ravel(), index.ravel(), 0) if dim is None else
          (np.broadcast_to(x, [n if d == dim % 2 else max(n, m) for d, (n, m) in enumerate(zip(x.shape, index.shape))]),
           np.broadcast_to(index, [m if d == dim % 2 else max(n, m) for d, (n, m) in enumerate(zip(x.shape, index.shape))]), dim))), errors=(
