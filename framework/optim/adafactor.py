@@ -62,8 +62,9 @@ class Adafactor(ParameterwiseOptimizer):
         state = {"step": new_step(group, param)}
         shape = tuple(param.shape)
         if param.dim() > 1:
-            state["row_var"] = param.new_zeros((*shape[:-1], 1))
-            state["col_var"] = param.new_zeros((*shape[:-2], 1, shape[-1]))
+            options = {"dtype": param.dtype, "device": param.device}
+            state["row_var"] = framework.zeros((*shape[:-1], 1), **options)
+            state["col_var"] = framework.zeros((*shape[:-2], 1, shape[-1]), **options)
         else:
             state["variance"] = framework.zeros_like(param)
         return state

@@ -124,6 +124,8 @@ def add_scaled(param: Tensor, values: Tensor, factor: Any) -> None:
 
 def add_ratio(param: Tensor, values: Tensor, divisor: Tensor, factor: Any) -> None:
     """param += factor values / divisor."""
+    if framework.is_grad_enabled():  # the graph saves `values`, which a later step changes
+        values = values.clone()
     param.add_(values / divisor * factor)
 
 
