@@ -35,6 +35,9 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     distance,
     loss,
     classes,
+    random,
+    random_sampling,
+    random_inplace,
 )
 
 _inplace.define()
