@@ -25,6 +25,11 @@ from .dispatch.registry import PUBLIC as _PUBLIC
 from .ops.conversion import as_tensor, asarray, from_numpy, result_type, scalar_tensor, tensor
 
 globals().update(_PUBLIC[""])
+from . import random
+from .random import (
+    Generator, default_generator, get_rng_state, initial_seed, manual_seed, random_mode, seed, set_rng_state,
+)  # fmt: skip
+
 bool = bool_
 float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
 __version__ = "0.1.0"

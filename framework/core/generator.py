@@ -163,6 +163,11 @@ def device_generator(where: Any) -> Generator:
     return found
 
 
+def device_generators() -> list[Generator]:
+    """The default generators of the devices other than the CPU that have drawn."""
+    return list(_of_devices.values())
+
+
 def generator_for(backend: Any, generator: Any, name: str) -> Sampler:
     """The stream that a call of the function `name` draws from for a backend: the generator given, or the default one.
 

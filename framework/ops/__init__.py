@@ -39,6 +39,9 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     rearrange,
     embedding,
     copying,
+    random,
+    random_sampling,
+    random_inplace,
 )
 
 _inplace.define()
