@@ -373,7 +373,11 @@ def _dirty(ctx, t):
 _BACKWARD_ERRORS = [
     (lambda ctx, g: (g, g), RuntimeError, r"incorrect number of gradients \(expected 1, got 2\)"),
     (lambda ctx, g: 2.0, RuntimeError, r"expected Variable or None \(got float\)"),
-    (lambda ctx, g: g[:2], RuntimeError, r"invalid gradient at index 0 - got \[2\] but expected shape compatible with \[3\]"),
+    (
+        lambda ctx, g: g[:2],
+        RuntimeError,
+        r"invalid gradient at index 0 - got \[2\] but expected shape compatible with \[3\]",
+    ),
     (lambda ctx, g: g.sum(), RuntimeError, r"invalid gradient at index 0 - got \[\] but expected"),
     (None, NotImplementedError, "You must implement either the backward or vjp method"),
 ]
@@ -458,7 +462,9 @@ PROGRAMS = {
     "vmap of grad": lambda f, a, b: vmap(gradient_of(total(f), (0, 1)), (0, None))(a, b[0]),
     "vmap of grad of grad": lambda f, a, b: vmap(gradient_of(lambda a, b: gradient_of(total(f))(a, b).sum()))(a, b),
     "grad of vmap": lambda f, a, b: gradient_of(lambda a, b: vmap(first(f), (0, None))(a, b).sum(), (0, 1))(a, b[0]),
-    "grad of vmap of grad": lambda f, a, b: gradient_of(lambda a, b: vmap(gradient_of(total(f)))(a, b).sum(), (0, 1))(a, b),
+    "grad of vmap of grad": lambda f, a, b: gradient_of(lambda a, b: vmap(gradient_of(total(f)))(a, b).sum(), (0, 1))(
+        a, b
+    ),
     "jvp": lambda f, a, b: jvp(f, (a, b), (b, a))[1],
     "jvp along one": lambda f, a, b: jvp(lambda a: f(a, b), (a,), (b,))[1],
     "jvp of jvp": lambda f, a, b: jvp(lambda a: jvp(first(f), (a, b), (b, a))[1], (a,), (b,))[1],
@@ -466,7 +472,7 @@ PROGRAMS = {
     "jvp of vmap": lambda f, a, b: jvp(lambda a: vmap(f)(a, b), (a,), (b,))[1],
     "jvp of grad": lambda f, a, b: jvp(gradient_of(total(f)), (a, b), (b, a))[1],
     "grad of jvp": lambda f, a, b: gradient_of(lambda a: jvp(first(f), (a, b), (b, a))[1].sum())(a),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -523,14 +529,20 @@ def test_transforms_refused(batch, other):
     wrong = type("Wrong", (Cube,), {"vmap": staticmethod(lambda info, in_dims, x, y: x)})
     with pytest.raises(RuntimeError, match="Expected the vmap staticmethod to have two returns"):
         vmap(wrong.apply)(batch, other)
-    for result, message in (((batch,), "incorrect number"), ((batch[0], batch), "invalid tangent"), ((1, 2), "expected Tensor")):
+    for result, message in (
+        ((batch,), "incorrect number"),
+        ((batch[0], batch), "invalid tangent"),
+        ((1, 2), "expected Tensor"),
+    ):
         wrong = type("Wrong", (Cube,), {"jvp": staticmethod(lambda ctx, a, b, result=result: result)})
         with pytest.raises(RuntimeError, match=message):
             jvp(wrong.apply, (batch, other), (batch, other))
 
 
 def test_forward_mode_of_the_older_style(batch):
-    f = function(lambda ctx, t: (ctx.save_for_forward(t), t.sin())[1], jvp=lambda ctx, t: t * ctx.saved_tensors[0].cos())
+    f = function(
+        lambda ctx, t: (ctx.save_for_forward(t), t.sin())[1], jvp=lambda ctx, t: t * ctx.saved_tensors[0].cos()
+    )
     value, tangent = jvp(f.apply, (batch,), (batch,))
     np.testing.assert_allclose(value.tolist(), batch.sin().tolist(), rtol=1e-6)
     np.testing.assert_allclose(tangent.tolist(), (batch * batch.cos()).tolist(), rtol=1e-6)
@@ -548,6 +560,6 @@ def test_missing_tangents_are_zeros_or_none(batch):
             return a
 
         f = function(lambda x, y, k: x * k, lambda ctx, g: g, setup_context=setup, jvp=rule)
-        jvp(lambda t: f.apply(t, batch, 3), (batch,), (batch,))
+        jvp(lambda t, f=f: f.apply(t, batch, 3), (batch,), (batch,))
         assert (None if seen[0] is None else seen[0].tolist()) == ((0 * batch).tolist() if materialize else None)
         assert seen[1] is None
