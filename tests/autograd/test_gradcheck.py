@@ -18,8 +18,14 @@ MODES = [
     {"check_forward_ad": True, "check_backward_ad": False},
     {"check_forward_ad": True, "check_batched_forward_grad": True},
     {"check_grad_dtypes": True},
+    {"check_batched_grad": True},
 ]
-SECOND_MODES = [{}, {"fast_mode": True}, {"check_fwd_over_rev": True}, {"gen_non_contig_grad_outputs": True}]
+SECOND_MODES = [
+    {},
+    {"fast_mode": True},
+    {"check_fwd_over_rev": True},
+    {"gen_non_contig_grad_outputs": True},
+]
 
 
 def variable(*shape, start=0.3, dtype=float64):
@@ -84,6 +90,50 @@ def test_right_derivatives(name, mode):
 def test_right_second_derivatives(name, mode):
     function, inputs = RIGHT[name]
     assert gradgradcheck(function, inputs(), **mode)
+
+
+COMPLEX = {
+    "holomorphic": (lambda z: z * z.exp(), lambda: (complex_variable(2),)),
+    "a real output": (lambda z: z.abs() ** 2, lambda: (complex_variable(2),)),
+    "conjugation": (lambda z: z.conj() * z * 2j, lambda: (complex_variable(2),)),
+    "mixed": (lambda z, x: (z * x, z.real * x.sum()), lambda: (complex_variable(2), variable(2))),
+    "a real input": (lambda x: x * 1j + x, lambda: (variable(2),)),
+}
+
+
+def complex_variable(*shape):
+    real, imag = variable(*shape).detach(), variable(*shape, start=-0.6).detach()
+    return (real + imag * 1j).requires_grad_()
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_derivatives(name, mode):
+    function, inputs = COMPLEX[name]
+    assert gradcheck(function, inputs(), **mode)
+
+
+@pytest.mark.parametrize("mode", SECOND_MODES, ids=str)
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_second_derivatives(name, mode):
+    function, inputs = COMPLEX[name]
+    assert gradgradcheck(function, inputs(), **mode)
+
+
+@pytest.mark.parametrize("mode", [{}, {"fast_mode": True}], ids=str)
+def test_a_missing_conjugate_is_found(mode):
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, z):
+            ctx.save_for_backward(z)
+            return z * z
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+    with pytest.raises(GradcheckError, match="While considering the imaginary part of complex outputs only, Jacobian"):
+        gradcheck(Square.apply, (complex_variable(2),), **mode)
 
 
 def test_inputs_are_left_as_they_were():
@@ -201,6 +251,14 @@ def test_missing_cotangents():
         with pytest.raises(GradcheckError, match=message):
             gradcheck(three_outputs(wrong), (variable(2),))
         assert gradcheck(three_outputs(wrong), (variable(2),), check_undefined_grad=False)
+
+
+def test_batched_cotangents():
+    """A backward that looks at values cannot be vectorised."""
+    by_value = custom(backward=lambda ctx, g: g * ctx.saved_tensors[0].cos() if g.sum() > -9 else g)
+    assert gradcheck(by_value, (variable(2),))
+    with pytest.raises(GradcheckError, match="While computing batched gradients, got"):
+        gradcheck(by_value, (variable(2),), check_batched_grad=True)
 
 
 def test_missing_tangents():

@@ -45,6 +45,19 @@ def _functions(F):
         calls.append(1)
         return g * ctx.saved_tensors[0].cos() + 1e-7 * len(calls) * (g != 0)
 
+    class Square(Function):
+        """Without the conjugate that a complex derivative needs."""
+
+        @staticmethod
+        def forward(ctx, z):
+            ctx.save_for_backward(z)
+            return z * z
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+    z = (variable((2,), 0.3).detach() + variable((2,), 0.7).detach() * 1j).requires_grad_()
     x, y, s, single = variable((2, 3), 0.37), variable((3,), 0.21), variable((), 0.1), variable((3,), 0.2, F.float32)
     wide = variable((1,), 0.1).detach().expand(3).requires_grad_()
     return types.SimpleNamespace(
@@ -65,6 +78,11 @@ def _functions(F):
         added=(custom(backward=lambda ctx, g: g * ctx.saved_tensors[0].cos() + 1e-9), (x,)),
         drifting=(custom(backward=drifting), (x,)),
         detached=(custom(backward=lambda ctx, g: g * ctx.saved_tensors[0].detach().cos()), (x,)),
+        complex_exp=(lambda z: z * z.exp(), (z,)),
+        complex_abs=(lambda z: z.abs() ** 2, (z,)),
+        complex_mixed=(lambda z, a: (z.conj() * a.sum() * 2j, z.real * a.sum()), (z, y)),
+        complex_from_real=(lambda a: a * 1j + a, (y,)),
+        conjugate=(Square.apply, (z,)),
         tangent=(custom(jvp=lambda ctx, t: t * 2), (x,)),
     )
 
@@ -89,6 +107,7 @@ def _same(name, kind, options):
         assert str(found)[:30] == str(expected)[:30]
 
 
+FORWARD = ["product", "several", "number", "scalar", "captured", "complex_exp", "complex_mixed", "complex_from_real"]
 NAMES = list(vars(_functions(framework)))
 OPTIONS = [{}, {"fast_mode": True}, {"check_undefined_grad": False}, {"check_grad_dtypes": True}, {"nondet_tol": 1e-3},
            {"atol": 10.0}, {"raise_exception": False}]  # fmt: skip
@@ -107,11 +126,11 @@ def test_gradgradcheck(name, options):
 
 
 @pytest.mark.parametrize("options", [{}, {"fast_mode": True}, {"check_backward_ad": False}], ids=str)
-@pytest.mark.parametrize("name", ["product", "several", "number", "fixed", "scalar", "captured", "right", "tangent"])
+@pytest.mark.parametrize("name", FORWARD + ["fixed", "right", "tangent"])
 def test_forward_mode(name, options):
     _same(name, "gradcheck", options | {"check_forward_ad": True})
 
 
-@pytest.mark.parametrize("name", ["product", "several", "number", "scalar", "captured"])
+@pytest.mark.parametrize("name", FORWARD)
 def test_forward_over_reverse(name):
     _same(name, "gradgradcheck", {"check_fwd_over_rev": True})
