@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from framework.core.graph import Leaf, Node, Pick, SlowNode
 from framework.core.state import STATE, next_seq
-from framework.core.storage import View, share
+from framework.core.storage import View, share, storage_of
 from framework.core.tensor import Tensor, arr, make, version_of
 from framework.dispatch import errors
 from framework.dispatch.inplace import CUSTOM, assign
@@ -129,6 +129,7 @@ class _Entry:
 
     saves = False  # whether the engine checks for freed values: here `saved_tensors` does
     outs: tuple[str, ...] = ()
+    uses: frozenset[str] = frozenset()
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -193,15 +194,20 @@ def _finished(n: FunctionNode | None, ctx: FunctionCtx, o: Tensor, i: int, input
     if o.level is not None:
         o = strip(o) if given else o
     elif given:
-        v = o.view
-        base, chain, shadow = (
-            (o, None, None if v is None else v.shadow) if v is None or v.base is None else (v.base, v.chain, v.shadow)
-        )
-        o = share(o, arr(o), View(base, chain, shadow, CUSTOM + n.function.__name__))
+        o = share(o, arr(o), _whole_view(o, n.function.__name__))
     elif o.view is not None and o.view.base is not None:
         o.view.origin = CUSTOM + n.function.__name__
     o.node = n.edge_from(i, o)
     return o
+
+
+def _whole_view(o: Tensor, name: str) -> View:
+    """The view record of an input that a Function returned as it is."""
+    storage_of(o)
+    v = o.view
+    if v is None or v.base is None:
+        return View(o, None, None if v is None else v.shadow, CUSTOM + name)
+    return View(v.base, v.chain, v.shadow, CUSTOM + name)
 
 
 def _rewired(n: FunctionNode, o: Tensor, i: int) -> Tensor:
@@ -216,16 +222,18 @@ def _rewired(n: FunctionNode, o: Tensor, i: int) -> Tensor:
         )
     node = n.edge_from(i, o)
     if o.level is not None:
-        return assign(o, o.like(node), n.function.__name__)  # type: ignore[attr-defined]
-    return assign(o, make(o.backend, o.backend.clone(arr(o)), o.dtype, node), n.function.__name__)
+        return assign(o, o.like(node), n.function.__name__, overwrite=False)  # type: ignore[attr-defined]
+    return assign(
+        o, make(o.backend, o.backend.clone(arr(o)), o.dtype, node), n.function.__name__, overwrite=False
+    )
 
 
 def _packed(t: Tensor, outs: list[Any], final: list[Any]) -> tuple[Tensor, int, Node | None, int | None]:
     """(tensor, version, its node, number of the output it is): outputs without their node, which would be a cycle."""
     if t.is_inference():
         raise RuntimeError(
-            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
-            "and use it in autograd."
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal "
+            "tensor and use it in autograd."
         )
     for i, o in enumerate(final):
         if o is t and isinstance(o.node, (FunctionNode, Pick)) and _among(t, outs):

@@ -174,7 +174,9 @@ def check_reverse(func: Any, inputs: tuple[Any, ...], s: Settings, part: str) ->
             message = _mismatch(a, n, i, j, part and f"the {part} part of complex outputs")
             if s.fast:
                 whole = _reverse_columns(outputs[i], variables, s, None)[j]
-                message += _slow_comparison(func, inputs, variables[j], raw.index(o), whole, s)
+                message += _slow_comparison(
+                    func, inputs, variables[j], next(k for k, r in enumerate(raw) if r is o), whole, s
+                )
             raise GradcheckError(message)
 
 

@@ -173,9 +173,10 @@ def _restore(n: Any, name: str, t: Any, version: Any, edge: Any, tensors: bool, 
         a = arr(t)
         return a if cast is None else cast(a)
     if cast is not None:
-        t = t if t.node is edge and create else strip(t)
-        if create:
-            t.node = edge
+        if t.level is n.level:  # what comes from outside the level keeps its history, which is on a tape of its own
+            t = t if t.node is edge and create else strip(t)
+            if create:
+                t.node = edge
         t = cast(t)
     return t
 
