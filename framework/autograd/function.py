@@ -201,12 +201,15 @@ def run_plain(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, Function
     """Run a Function on tensors that no level wraps; (its output, the context)."""
     ctx = FunctionCtx()
     ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.node is not None for a in args])
-    with grad_enabled(False):
+    before, STATE.grad = STATE.grad, False
+    try:
         if style_of(cls):
             output = cls.forward(*args)
             cls.setup_context(ctx, args, output)
         else:
             output = cls.forward(ctx, *args)
+    finally:
+        STATE.grad = before
     return recorded(cls, ctx, args, output, None), ctx
 
 

@@ -88,7 +88,7 @@ class FunctionNode(SlowNode):
         """The gradients that backward returned, one for each tensor argument, or an error that says what is wrong."""
         grads = found if type(found) is tuple else (found,)
         count = len(self.is_tensor)
-        if len(grads) > count and all(g is None for g in grads[count:]):
+        if len(grads) > count and all([g is None for g in grads[count:]]):
             grads = grads[:count]
         if len(grads) != count:
             raise RuntimeError(
@@ -106,7 +106,7 @@ class FunctionNode(SlowNode):
         for i, (g, edge) in enumerate(zip(kept, self.edges, strict=True)):
             if g is None or edge is None:
                 continue
-            if not _reduces_to(tuple(g.shape), tuple(edge.shape)):
+            if g.shape != edge.shape and not _reduces_to(tuple(g.shape), tuple(edge.shape)):
                 raise RuntimeError(
                     f"Function {self.name()} returned an invalid gradient at index {i} - got {list(g.shape)} but "
                     f"expected shape compatible with {list(edge.shape)}"
@@ -156,7 +156,7 @@ def recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outpu
             )
     edges = tuple([edge_of(a, level) for a in tensors])
     n: FunctionNode | None = None
-    if STATE.grad and any(m is not None for m in edges):
+    if STATE.grad and any([m is not None for m in edges]):
         n = _new_node(cls, ctx, args, outs, edges, level)
     final = [_finished(n, ctx, o, i, tensors) if isinstance(o, Tensor) else o for i, o in enumerate(outs)]
     if n is not None:
@@ -180,7 +180,7 @@ def _new_node(cls: Any, ctx: Any, args: tuple[Any, ...], outs: list[Any], edges:
 
 
 def _among(t: Any, items: Sequence[Any]) -> bool:
-    return any(t is x for x in items)
+    return any([t is x for x in items])
 
 
 def _finished(n: FunctionNode | None, ctx: FunctionCtx, o: Tensor, i: int, inputs: list[Tensor]) -> Tensor:
