@@ -37,6 +37,7 @@ class FunctionNode(SlowNode):
     ]  # shape, dtype and backend of each output that is a tensor
 
     def name(self) -> str:
+        """The Function's name and `Backward`."""
         return self.function.__name__ + "Backward"
 
     def __getattr__(self, name: str) -> Any:

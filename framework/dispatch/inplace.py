@@ -243,9 +243,11 @@ class Overwritten(SlowNode):
         self.seq = next_seq()
 
     def name(self) -> str:
+        """The name of the Function's node, which this one replaces."""
         return self._name + "Backward"
 
     def reverse(self, walk: Any, g: Any) -> Any:
+        """RuntimeError, saying what was written."""
         raise RuntimeError(f"Output 0 of {self._name} is a view and its base or another view of its base has been modified inplace. "
                            + _CUSTOM_VIEW)  # fmt: skip
 
