@@ -52,7 +52,7 @@ class MersenneTwister:
 
     def __init__(self, seed: int) -> None:
         self.lock = threading.RLock()
-        self._engine = np.random.MT19937(0)
+        self._engine: Any = None
         self.first_seed = 0
         self.kept: float | None = None
         self.restart(seed)
@@ -60,16 +60,22 @@ class MersenneTwister:
     @atomic
     def restart(self, seed: int) -> None:
         """Begin the stream of a seed in [0, 2**64); streams of seeds that are equal modulo 2**32 are the same."""
-        self.first_seed, self.kept = seed, None
-        self._engine._legacy_seeding(seed & 0xFFFFFFFF)
+        self.first_seed, self.kept, self._engine = seed, None, None
+
+    def engine(self) -> Any:
+        """NumPy's engine, made when it is first needed: `import framework` need not load numpy.random."""
+        if self._engine is None:
+            self._engine = np.random.MT19937(0)
+            self._engine._legacy_seeding(self.first_seed & 0xFFFFFFFF)
+        return self._engine
 
     def words(self, count: int) -> Array:
         """The next words, as a fresh uint64 array."""
-        return self._engine.random_raw(count)
+        return (self._engine or self.engine()).random_raw(count)  # type: ignore[no-any-return]
 
     def long_words(self, count: int) -> Array:
         """The next 64-bit draws, two words each with the first in the high half, as a fresh uint64 array."""
-        pairs = self._engine.random_raw(2 * count)
+        pairs = self.words(2 * count)
         long = pairs[::2] << np.uint64(32)
         long |= pairs[1::2]
         return long
@@ -98,7 +104,7 @@ class MersenneTwister:
     @atomic
     def dump(self) -> bytes:
         """The state as the bytes of PyTorch's CPU generator."""
-        state: Any = self._engine.state["state"]
+        state: Any = self.engine().state["state"]
         at = int(state["pos"])
         fresh = at == WORDS and state["key"][0] == self.first_seed & 0xFFFFFFFF  # no draw since the seed was given
         words = state["key"].astype("<u8").tobytes()
@@ -117,7 +123,7 @@ class MersenneTwister:
         if not (seeded == 1 and 0 < left <= WORDS and at <= WORDS):
             raise RuntimeError("Invalid mt19937 state: take states from get_state() or get_rng_state() only")
         key = np.frombuffer(words, "<u8").astype(np.uint32)
-        self._engine.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": WORDS if left == 1 else at}}
+        self.engine().state = {"bit_generator": "MT19937", "state": {"key": key, "pos": WORDS if left == 1 else at}}
         self.first_seed, self.kept = seed, kept if keeps else None
 
 

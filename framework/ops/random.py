@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
 def _like(input: Tensor, source: Source, check: Callable[..., Any], dtype: Any, device: Any, requires_grad: bool,
           memory_format: Any) -> Tensor:  # fmt: skip
     d = as_dtype(dtype, source.name) or input.dtype
-    source = source._replace(parameters=check(d, *source.parameters) or source.parameters)
+    source = replace(source, parameters=check(d, *source.parameters) or source.parameters)
     if memory_format is None or memory_format is preserve_format:
         order = memory_order(input)
     else:

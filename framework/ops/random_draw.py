@@ -5,7 +5,9 @@ It is marked `random`, so vmap asks it for one draw shared by all examples, for 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,8 @@ from framework.dispatch.schema import Index, Ints
 from .layout import lay_out
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Source:
     """Where numbers come from: the public function that asks, its generator, a distribution and its parameters."""
 
     name: str
@@ -31,7 +34,7 @@ class Source(NamedTuple):
 
 def _permutations(stream: Sampler, shape: tuple[int, ...], d: Dtype, n: int) -> Any:
     values = np.empty((*shape, n), np.int64)
-    for row in values.reshape(-1, n):
+    for row in values.reshape(prod(shape), n):
         row[:] = stream.permutation(n)
     return cast(values, d)
 
