@@ -49,7 +49,7 @@ def _fast_lines(e: Entry, name: str) -> list[str]:
     operand = len(e.params) == 2
     test = "len(args) == 1 and not kwargs" if operand else "not args and not kwargs"
     lines = [f"    if {test} and type(self) in FAST and not ACTIVE and state() is QUIET and self.backend.writes_out and self.dtype in FLOATS:",
-             "        b = self.backend; a = self.array; v = self.view"]  # fmt: skip
+             "        b = self.backend; a = self.array; v = self._view"]  # fmt: skip
     if operand:
         lines += ["        other, = args",
                   "        if type(other) in FAST: o = other.array; same = other.backend is b and other.dtype is self.dtype; tracked = other.node is not None",
@@ -99,7 +99,7 @@ def check_writable(x: Tensor, name: str = "") -> None:
     """Raise RuntimeError where PyTorch forbids writing to a tensor in place."""
     if x.is_inference() and not STATE.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.")
-    v = x.view
+    v = x._view
     base = v.base if v is not None else None
     if STATE.grad:
         if type(x.node) is Leaf and base is None:
@@ -149,17 +149,17 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
                                "outside it. Clone the tensor inside the transform, or use the out-of-place form.")  # fmt: skip
     for mode in STATE.modes:
         mode.wrote(x, u)
-    base = x.view.base if x.view is not None and x.view.base is not None else x
+    base = x._view.base if x._view is not None and x._view.base is not None else x
     if x.level is not None:
         return _assign_wrapper(x, u, base)
     tracked = STATE.grad and (u.node is not None or base.node is not None)
     node = u.node
     if tracked and base is not x:  # the node first: its rule needs nothing from the values
-        assert x.view is not None
+        assert x._view is not None
         written = strip(base)
-        record(T.write_view.entry, (base, u, mask_of(base, x.view), x.view), (written,), base.dtype)
+        record(T.write_view.entry, (base, u, mask_of(base, x._view), x._view), (written,), base.dtype)
         node = written.node
-    elif tracked and node is not None and u.view is not None:
+    elif tracked and node is not None and u._view is not None:
         node = T.clone(u).node  # a view's node must not become the base's: later writes would rebase it twice
     with quiet():
         write(x, arr(u))
@@ -168,8 +168,8 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
     if tracked:
         base.node = node
         for v in living(storage_of(base)):
-            if v is not base and v.view is not None and v.view.base is base:
-                v.node = replay(base, v.view).node
+            if v is not base and v._view is not None and v._view.base is base:
+                v.node = replay(base, v._view).node
     return x
 
 
@@ -182,10 +182,10 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
     """Wrappers are values: the base gets a new payload, and views of it replay."""
     if u.level is not x.level:
         u = x.level.lift(u)
-    base.adopt(u if base is x else T.write_view(base, u, mask_of_shape(base, x.view), x.view))  # type: ignore[attr-defined]
+    base.adopt(u if base is x else T.write_view(base, u, mask_of_shape(base, x._view), x._view))  # type: ignore[attr-defined]
     for v in living(base.storage) if base.storage is not None else ():
-        if v is not base and v.view is not None:
-            v.adopt(replay(base, v.view))  # type: ignore[attr-defined]
+        if v is not base and v._view is not None:
+            v.adopt(replay(base, v._view))  # type: ignore[attr-defined]
     return x
 
 

@@ -315,7 +315,7 @@ def is_plain(x: Tensor, *others) -> bool:
                 return False
         elif isinstance(t, Tensor):
             return False
-    view = x.view
+    view = x._view
     return not grad or x.node is None and (view is None or view.base is None or view.base.node is None)
 
 
