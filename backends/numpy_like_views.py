@@ -70,6 +70,15 @@ class Views(ArrayAPI):
 
     # ---------------------------------------------------------------- diagonals
     def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
+        return self._diagonal(x, offset, dim1, dim2)
+
+    def diagonal_put(self, g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
+        r = self.np.zeros(shape, g.dtype)
+        self._diagonal(r, offset, dim1, dim2)[...] = g
+        return r
+
+    @staticmethod
+    def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Array:
         view = x.diagonal(offset, dim1, dim2)
         if x.flags.writeable and not view.flags.writeable:
             view.flags.writeable = True
@@ -85,6 +94,7 @@ class Views(ArrayAPI):
         return x.view(self.native[dtype])
 
     def view_as_real(self, x: Array) -> Array:
+        x = self.np.asarray(x)
         size = x.real.dtype.itemsize
         return self._strided(x.real, (*x.shape, 2), (*x.strides, size))
 
@@ -98,6 +108,12 @@ class Views(ArrayAPI):
         r = self.np.empty(self.np.broadcast_shapes(real.shape, imag.shape), self.np.result_type(real.dtype, self.np.complex64))
         r.real, r.imag = real, imag
         return r
+
+    def angle(self, x: Array) -> Array:
+        if x.dtype.kind == "c":
+            return self.np.arctan2(x.imag, x.real)
+        turned = self.np.where(x < 0, 3.141592653589793, 0.0)
+        return self.np.where(x != x, x, turned).astype(x.dtype) if x.dtype.kind == "f" else turned
 
     # ---------------------------------------------------------------- order in memory
     def contiguous(self, x: Array, order: tuple[int, ...]) -> Array:

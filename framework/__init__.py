@@ -12,6 +12,7 @@ from backends.dtypes import (
 )  # fmt: skip
 from framework.core.defaults import get_default_dtype, set_default_dtype
 from framework.core.device import device, get_default_device, set_default_device
+from framework.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from framework.core.shape import Size
 from framework.core.tensor import Tensor
 

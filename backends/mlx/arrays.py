@@ -280,7 +280,7 @@ class Arrays(ArrayAPI):
         return r
 
     def view_dtype(self, x: Array, dtype: dtype) -> Array:
-        return mx.view(x, self.native_dtype(dtype))
+        return mx.view(x, self._native_dtype(dtype))
 
     def complex(self, real: Array, imag: Array) -> Array:
         return from_parts(*mx.broadcast_arrays(real.astype(mx.float32), imag.astype(mx.float32)))

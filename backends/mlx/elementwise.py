@@ -229,3 +229,11 @@ class Elementwise(Arrays):
 
     def imag(self, x: Array) -> Array:
         return mx.imag(x) if x.dtype == mx.complex64 else mx.zeros_like(x)
+
+    def angle(self, x: Array) -> Array:
+        """Missing."""
+        if x.dtype == mx.complex64:
+            return mx.arctan2(mx.imag(x), mx.real(x))
+        d = x.dtype if is_float(x) else mx.float32
+        turned = mx.where(mx.less(x, 0), mx.array(3.141592653589793, d), mx.array(0, d))
+        return mx.where(mx.isnan(x), x, turned) if is_float(x) else turned

@@ -196,8 +196,8 @@ def _finished(n: FunctionNode | None, ctx: FunctionCtx, o: Tensor, i: int, input
         o = strip(o) if given else o
     elif given:
         o = share(o, arr(o), _whole_view(o, n.function.__name__))
-    elif o.view is not None and o.view.base is not None:
-        o.view.origin = CUSTOM + n.function.__name__
+    elif o._view is not None and o._view.base is not None:
+        o._view.origin = CUSTOM + n.function.__name__
     o.node = n.edge_from(i, o)
     return o
 
@@ -205,7 +205,7 @@ def _finished(n: FunctionNode | None, ctx: FunctionCtx, o: Tensor, i: int, input
 def _whole_view(o: Tensor, name: str) -> View:
     """The view record of an input that a Function returned as it is."""
     storage_of(o)
-    v = o.view
+    v = o._view
     if v is None or v.base is None:
         return View(o, None, None if v is None else v.shadow, CUSTOM + name)
     return View(v.base, v.chain, v.shadow, CUSTOM + name)
@@ -213,7 +213,7 @@ def _whole_view(o: Tensor, name: str) -> View:
 
 def _rewired(n: FunctionNode, o: Tensor, i: int) -> Tensor:
     """An input that forward wrote in place: from now on its history is this node; that of its base follows."""
-    is_view = o.view is not None and o.view.base is not None
+    is_view = o._view is not None and o._view.base is not None
     if type(o.node) is Leaf and not is_view:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if is_view and len(n.results) > 1:

@@ -117,10 +117,10 @@ def storage_of(x: Tensor) -> Storage:
         if memory.flat is None:
             memory.shadow = np.empty(max(prod(x.array.shape), 1), np.int8)
             memory.flat = x.backend.reshape(x.array, (-1,))
-        if x.view is None:
-            x.view = View(None, None, memory.shadow[: prod(x.array.shape)].reshape(x.array.shape))
-        elif x.view.shadow is None:
-            x.view.shadow = memory.shadow[: prod(x.array.shape)].reshape(x.array.shape)
+        if x._view is None:
+            x._view = View(None, None, memory.shadow[: prod(x.array.shape)].reshape(x.array.shape))
+        elif x._view.shadow is None:
+            x._view.shadow = memory.shadow[: prod(x.array.shape)].reshape(x.array.shape)
     return s
 
 
@@ -138,9 +138,9 @@ def geometry_of(x: Tensor) -> Geometry:
         while isinstance(owner.base, type(a)):
             owner = owner.base
         start = (address(a) - address(owner)) // size if owner is not a and hasattr(a, "__array_interface__") else 0
-        return Geometry(a.shape, tuple([s // size for s in a.strides]), start if x.view is not None and x.view.base is not None else 0)
+        return Geometry(a.shape, tuple([s // size for s in a.strides]), start if x._view is not None and x._view.base is not None else 0)
     s = storage_of(x)
-    shadow = x.view.shadow
+    shadow = x._view.shadow
     return Geometry(shadow.shape, shadow.strides, address(shadow) - address((s.root or s).shadow))
 
 
@@ -178,8 +178,8 @@ def share(x: Tensor, array: Any, view: View | None, node: Node | None = None) ->
     s = storage_of(x)
     t = make(x.backend, array, x.dtype, node)
     t.storage = s
-    if view is None and x.view is not None:
-        view = View(None, None, x.view.shadow)
-    t.view = view
+    if view is None and x._view is not None:
+        view = View(None, None, x._view.shadow)
+    t._view = view
     s.add(t)
     return t

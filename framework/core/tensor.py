@@ -22,16 +22,16 @@ class Tensor:
     """A multi-dimensional array of one dtype on one device, with reverse-mode differentiation.
 
     Slots: `array` (the native array; None: stale, see `refresh`), `backend`, `dtype`, `node` (its place on the tape: a Leaf if it
-    is a variable, None if it needs no gradient), `storage` (shared by its views; made on first use), `view` (how it came about).
+    is a variable, None if it needs no gradient), `storage` (shared by its views; made on first use), `_view` (how it came about).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "backend", "dtype", "node", "storage", "view")
+    __slots__ = ("__dict__", "__weakref__", "array", "backend", "dtype", "node", "storage", "_view")
     array: Any
     backend: Any
     dtype: dtype
     node: Node | None
     storage: Storage | None
-    view: View | None
+    _view: View | None
     level: Any = None  # wrappers of function transforms have a level; plain tensors do not
     __array_priority__ = 1000
 
@@ -222,7 +222,7 @@ class Tensor:
         if self.node is not None and type(self.node) is Leaf:
             self.node.shape, self.node.dtype = tuple(value.shape), value.dtype
         source = share(value, arr(value), None)
-        self.array, self.backend, self.dtype, self.view = source.array, source.backend, source.dtype, source.view
+        self.array, self.backend, self.dtype, self._view = source.array, source.backend, source.dtype, source._view
         shared = source.storage
         assert shared is not None
         self.storage = Storage()
@@ -247,7 +247,7 @@ class Tensor:
     @property
     def _base(self) -> Tensor | None:
         """The tensor this one is a view of."""
-        return self.view.base if self.view is not None else None
+        return self._view.base if self._view is not None else None
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -264,7 +264,7 @@ class Tensor:
         """The same tensor as an instance of a subclass: shares storage and history."""
         if not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass: {cls.__name__} is no subclass of Tensor")
-        t = share(self, arr(self), self.view, self.node)
+        t = share(self, arr(self), self._view, self.node)
         t.__class__ = cls
         return t
 
@@ -339,7 +339,7 @@ def make(backend: Any, array: Any, dtype: dtype | None = None, node: Node | None
     t: Tensor = new(Tensor)
     t.array = array if type(array) is backend.array else backend.asarray(array)
     t.backend, t.dtype, t.node = backend, dtype or backend.dtype_of(t.array), node
-    t.storage = t.view = None
+    t.storage = t._view = None
     if STATE.inference:
         t.storage = InferenceStorage()
         t.storage.add(t)
@@ -347,7 +347,7 @@ def make(backend: Any, array: Any, dtype: dtype | None = None, node: Node | None
 
 
 def _strides(t: Tensor) -> tuple[int, ...]:
-    if not t.backend.aliasing and t.view is None:
+    if not t.backend.aliasing and t._view is None:
         from .shape import contiguous_strides
 
         return contiguous_strides(arr(t).shape)

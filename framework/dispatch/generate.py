@@ -186,13 +186,13 @@ def fast_path(e: Entry) -> list[str]:
     if e.view:
         lines += [f"        s = {lead}.storage or storage_of({lead}); t.storage = s; views = s.views; views.append(ref(t))",
                   "        if len(views) > s.limit: s.views.pop(); s.add(t)",
-                  f"        v = {lead}.view; w = t.view = new(View)",
+                  f"        v = {lead}._view; w = t._view = new(View)",
                   f"        if v is None or v.base is None: w.base = {lead}; w.chain = (None, E, {params}, a_{lead}.shape)",
                   "        else:",
                   f"            w.base = v.base; w.chain = (v.chain, E, {params}, a_{lead}.shape)",
                   "            if v.origin: w.origin = v.origin"]  # fmt: skip
     else:
-        lines += ["        t.storage = t.view = None"]
+        lines += ["        t.storage = t._view = None"]
     if not e.vjp:
         lines += ["        t.node = None", "        return t"]
         return ["    " + line for line in lines]

@@ -49,7 +49,7 @@ def _fast_lines(e: Entry, name: str) -> list[str]:
     operand = len(e.params) == 2
     test = "len(args) == 1 and not kwargs" if operand else "not args and not kwargs"
     lines = [f"    if {test} and type(self) in FAST and not ACTIVE and state() is QUIET and self.backend.writes_out and self.dtype in FLOATS:",
-             "        b = self.backend; a = self.array; v = self.view"]  # fmt: skip
+             "        b = self.backend; a = self.array; v = self._view"]  # fmt: skip
     if operand:
         lines += ["        other, = args",
                   "        if type(other) in FAST: o = other.array; same = other.backend is b and other.dtype is self.dtype; tracked = other.node is not None",
@@ -100,7 +100,7 @@ def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
     may lie at one place in memory."""
     if x.is_inference() and not STATE.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.")
-    v = x.view
+    v = x._view
     base = v.base if v is not None else None
     if STATE.grad:
         if v is not None and v.origin.startswith(CUSTOM) and x.node is not None:
@@ -161,15 +161,15 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
                                "outside it. Clone the tensor inside the transform, or use the out-of-place form.")  # fmt: skip
     for mode in STATE.modes:
         mode.wrote(x, u)
-    base = x.view.base if x.view is not None and x.view.base is not None else x
+    base = x._view.base if x._view is not None and x._view.base is not None else x
     if x.level is not None:
         return _assign_wrapper(x, u, base)
     tracked = STATE.grad and (u.node is not None or base.node is not None)
     node = u.node
     if tracked and base is not x:  # the node first: its rule needs nothing from the values
-        assert x.view is not None
+        assert x._view is not None
         written = strip(base)
-        record(T.write_view.entry, (base, u, mask_of(base, x.view), x.view), (written,), base.dtype)
+        record(T.write_view.entry, (base, u, mask_of(base, x._view), x._view), (written,), base.dtype)
         node = written.node
     elif tracked and overwrite:
         written = strip(base)
@@ -184,11 +184,11 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
             output_is(u.node, x)
         base.node = node
         for v in living(storage_of(base)):
-            if v is not base and v.view is not None and v.view.base is base:
-                if v.view.origin.startswith(CUSTOM):
+            if v is not base and v._view is not None and v._view.base is base:
+                if v._view.origin.startswith(CUSTOM):
                     v.node = None if v.node is None else Overwritten(v)
                 else:
-                    v.node = replay(base, v.view).node
+                    v.node = replay(base, v._view).node
     return x
 
 
@@ -235,8 +235,8 @@ class Overwritten(SlowNode):
     __slots__ = ("_name",)
 
     def __init__(self, v: Tensor) -> None:
-        assert v.view is not None and v.node is not None
-        self._name, self.entry = v.view.origin.removeprefix(CUSTOM), T.write_view.entry
+        assert v._view is not None and v.node is not None
+        self._name, self.entry = v._view.origin.removeprefix(CUSTOM), T.write_view.entry
         self.edges, self.saved, self.versions, self.params, self.saved_outputs = (v.node,), (), (), (), {}
         self.shape, self.dtype, self.level, self.hooks, self.outputs, self.compute = tuple(v.shape), v.dtype, None, None, 1, None
         self.out = self.out_storage = None
@@ -261,10 +261,10 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
     """Wrappers are values: the base gets a new payload, and views of it replay."""
     if u.level is not x.level:
         u = x.level.lift(u)
-    base.adopt(u if base is x else T.write_view(base, u, mask_of_shape(base, x.view), x.view))  # type: ignore[attr-defined]
+    base.adopt(u if base is x else T.write_view(base, u, mask_of_shape(base, x._view), x._view))  # type: ignore[attr-defined]
     for v in living(base.storage) if base.storage is not None else ():
-        if v is not base and v.view is not None:
-            v.adopt(replay(base, v.view))  # type: ignore[attr-defined]
+        if v is not base and v._view is not None:
+            v.adopt(replay(base, v._view))  # type: ignore[attr-defined]
     return x
 
 

@@ -35,7 +35,7 @@ class Wrapper(Tensor):
     def of(cls, level: Level, value: Tensor, extra: Any, node: Node | None = None) -> Wrapper:
         """Wrap a payload at a level."""
         w = new(cls)
-        w.array = w.storage = w.view = None
+        w.array = w.storage = w._view = None
         w.level, w.value, w.extra, w.node = level, value, extra, node
         w.backend, w.dtype = value.backend, value.dtype
         return w
@@ -130,8 +130,8 @@ class _Values:
 def note_view(e: Entry, args: tuple[Any, ...], out: Wrapper) -> None:
     """Remember that a wrapper is a view of another."""
     x = args[0]
-    base, chain = (x.view.base, x.view.chain) if x.view is not None else (x, None)
-    out.view = View(base, (chain, e, tuple(args[1:]), tuple(x.shape)), None)
+    base, chain = (x._view.base, x._view.chain) if x._view is not None else (x, None)
+    out._view = View(base, (chain, e, tuple(args[1:]), tuple(x.shape)), None)
     if base.storage is None:
         base.storage = _Values()
     out.storage = base.storage

@@ -46,7 +46,7 @@ def resize(out: Tensor, value: Tensor) -> None:
     """Make `out` hold a copy of `value`, whatever its size was."""
     source = value.backend.astype(arr(value), out.dtype) if value.dtype is not out.dtype else value.backend.clone(arr(value))
     version = out.storage.version if out.storage is not None else 0
-    out.array, out.storage, out.view = source, None, None
+    out.array, out.storage, out._view = source, None, None
     if version:
         from framework.core.storage import storage_of
 

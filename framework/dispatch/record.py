@@ -29,8 +29,8 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     """Leave a node on `outs` if gradients are on and a differentiable operand has history; return them as the op returns them."""
     result = outs[0] if len(outs) == 1 else e.result(*outs)
     if not STATE.grad or not e.vjp:
-        if e.view and outs[0].view is not None and outs[0].view.base is not None and not outs[0].view.origin and _tracked(e, args, level):
-            outs[0].view.origin = "no_grad"
+        if e.view and outs[0]._view is not None and outs[0]._view.base is not None and not outs[0]._view.origin and _tracked(e, args, level):
+            outs[0]._view.origin = "no_grad"
         return result
     edges = edges_of(e, args, level)
     if not any([m is not None for m in edges]):
@@ -112,7 +112,7 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
     tensors = xp is T
     compute = n.compute
     many = len(e.diff_outs) > 1
-    cast = (lambda v: v if v is None else xp.astype(v, compute)) if compute else (lambda v: v)
+    cast = _caster(xp, compute)
     env: dict[str, Any] = dict(zip(e.static, n.params, strict=True))
     env["xp"], env["g"] = xp, [cast(v) for v in g] if many else cast(g[0] if type(g) is list else g)
     edge = iter(n.edges)
@@ -143,6 +143,17 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
         return list(e.vjp[0](env))
     return _each(n, e, env)
+
+
+def _caster(xp: Any, compute: dtype | None) -> Any:
+    """Casts a value to the dtype that rules compute in; complex values of an op on real numbers stay complex."""
+
+    def cast(v: Any) -> Any:
+        if v is None or compute is None:
+            return v
+        return v if xp.dtype_of(v).is_complex and not compute.is_complex else xp.astype(v, compute)
+
+    return cast
 
 
 def _each(n: Any, e: Entry, env: dict[str, Any]) -> list[Any]:

@@ -32,16 +32,19 @@ def root_of(a: Any) -> Any:
 
 
 def view_of(e: Entry, args: tuple[Any, ...], r: Any) -> Tensor:
-    """The result of a view op: on x's storage, its chain longer by one link. A copy (reshape that cannot alias) is a new tensor."""
+    """The result of a view op: on x's storage, its chain longer by one link. A copy (reshape that cannot alias) is a new tensor, and
+    so is memory read as another dtype where arrays do not alias."""
     x: Tensor = args[0]
     shadow = None
     if x.backend.aliasing:
         if not overlap(r, arr(x)):
             return make(x.backend, r)
+    elif e.dtype is None:
+        return make(x.backend, r)
     else:
         storage = storage_of(x)
-        assert x.view is not None
-        shadow = e.run(SHADOW, (x.view.shadow, *args[1:]))
+        assert x._view is not None
+        shadow = e.run(SHADOW, (x._view.shadow, *args[1:]))
         if not overlap(shadow, (storage.root or storage).shadow):
             return make(x.backend, r)
     t = share(x, r, linked(e, args, x, shadow))
@@ -52,7 +55,7 @@ def view_of(e: Entry, args: tuple[Any, ...], r: Any) -> Tensor:
 
 def linked(e: Entry, args: tuple[Any, ...], x: Tensor, shadow: Any) -> View:
     """The view record of a view of x by one op."""
-    v = x.view
+    v = x._view
     link = tuple(args[1:])
     if v is None or v.base is None:
         return View(x, (None, e, link, tuple(x.shape)), shadow)
@@ -93,11 +96,11 @@ def self_overlapping(x: Tensor) -> bool:
     """Whether two elements of a view lie at the same place in memory (it was expanded)."""
     if x.level is not None:
         return self_overlapping(x.value)  # type: ignore[attr-defined]
-    if x.view is None and x.backend.aliasing and arr(x).flags.forc:
+    if x._view is None and x.backend.aliasing and arr(x).flags.forc:
         return False
-    if x.view is None and not x.backend.aliasing:
+    if x._view is None and not x.backend.aliasing:
         return False
-    a = arr(x) if x.backend.aliasing else x.view.shadow if x.view is not None else None
+    a = arr(x) if x.backend.aliasing else x._view.shadow if x._view is not None else None
     if a is None or a.size < 2:
         return False
     if a.flags.forc:

@@ -63,8 +63,10 @@ def roll(input: Num, shifts, dims=()):
     else:
         out = input
         for shift, dim in zip(shifts, dims, strict=True):
-            out = _rolled(out, shift, wrap_dim(dim, input.ndim)) if input.ndim else out
-    return T.clone(out) if out is input or out.view is not None else out
+            if not input.ndim:
+                raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+            out = _rolled(out, shift, wrap_dim(dim, input.ndim))
+    return T.clone(out) if out is input or out._view is not None else out
 
 
 @op(composite=True)
@@ -101,7 +103,7 @@ def repeat(self: Num, repeats: Ints):
     folded = T.reshape(self, tuple([m for n in shape for m in (1, n)]))
     wide = T.expand(folded, tuple([m for n, r in zip(shape, repeats, strict=True) for m in (r, n)]))
     out = T.reshape(wide, tuple([n * r for n, r in zip(shape, repeats, strict=True)]))
-    return T.clone(out) if out.view is not None else out
+    return T.clone(out) if out._view is not None else out
 
 
 @op(composite=True)
@@ -153,7 +155,7 @@ def repeat_interleave(input: Num, repeats=None, dim=None, *, output_size=None):
     shape = tuple(input.shape)
     wide = T.expand(T.unsqueeze(input, (dim + 1,)), (*shape[: dim + 1], count, *shape[dim + 1 :]))
     out = T.reshape(wide, (*shape[:dim], size * count, *shape[dim + 1 :]))
-    return T.clone(out) if out.view is not None else out
+    return T.clone(out) if out._view is not None else out
 
 
 def _positions(like, counts, size, output_size, dtype):

@@ -32,17 +32,17 @@ def become(x: Tensor, y: Tensor) -> Tensor:
         return x
     if y is x:
         return x
-    assert x.storage is not None and y.view is not None
-    if y.view.base is not x:
-        x.view = y.view
-    elif others := [v for v in living(x.storage) if v is not y and v.view is not None and v.view.base is x]:
+    assert x.storage is not None and y._view is not None
+    if y._view.base is not x:
+        x._view = y._view
+    elif others := [v for v in living(x.storage) if v is not y and v._view is not None and v._view.base is x]:
         before = share(x, arr(x), None, x.node)
         for v in (*others, y):
-            assert v.view is not None
-            v.view.base = before
-        x.view = y.view
+            assert v._view is not None
+            v._view.base = before
+        x._view = y._view
     else:
-        x.view = View(None, None, y.view.shadow)
+        x._view = View(None, None, y._view.shadow)
     x.array, x.node = y.array, y.node
     x.storage.version += 1
     return x

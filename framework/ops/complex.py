@@ -5,6 +5,8 @@ from __future__ import annotations
 from backends.dtypes import float16, float32, float64
 from framework.core.defaults import get_default_dtype
 from framework.core.promotion import scalar_type_name
+from framework.core.tensor import Tensor
+from framework.dispatch.errors import not_a_tensor
 from framework.dispatch.registry import T, attach, op, unary
 from framework.dispatch.schema import Num
 
@@ -23,34 +25,17 @@ def _pairs(xp, g):
 
 @op(view=True, opaque=True, linear="each", dtype=None, batch=_own, spaces=(), vjp=(_pairs,))
 def as_pairs(xp, input: Num):
-    """Complex numbers as pairs of reals along a new last dimension, in the same memory."""
-    return xp.view_as_real(input)
-
-
-@op(opaque=True, linear="each", dtype=None, batch=_own, spaces=(), vjp=(_pairs,))
-def copy_pairs(xp, input: Num):
-    """`as_pairs` where arrays do not alias: a copy."""
+    """Complex numbers as pairs of reals along a new last dimension, in the same memory; a copy where arrays do not alias."""
     return xp.view_as_real(input)
 
 
 @op(view=True, opaque=True, linear="each", dtype=None, batch=_own, spaces=(), vjp=(lambda xp, g: xp.view_as_real(g),))
 def from_pairs(xp, input: Num):
-    """Pairs of reals along the last dimension as complex numbers, in the same memory."""
+    """Pairs of reals along the last dimension as complex numbers, in the same memory; a copy where arrays do not alias."""
     return xp.view_as_complex(input)
 
 
-@op(opaque=True, linear="each", dtype=None, batch=_own, spaces=(), vjp=(lambda xp, g: xp.view_as_real(g),))
-def copy_from_pairs(xp, input: Num):
-    """`from_pairs` where arrays do not alias: a copy."""
-    return xp.view_as_complex(input)
-
-
-def pairs_of(input):
-    """Complex numbers as pairs of reals: a view where arrays alias."""
-    return (T.as_pairs if input.backend.aliasing else T.copy_pairs)(input)
-
-
-T.view_as_real = pairs_of
+T.view_as_real = T.as_pairs
 
 
 @op(composite=True)
@@ -58,7 +43,7 @@ def view_as_real(input: Num):
     """Complex numbers as pairs of reals along a new last dimension, sharing memory (a copy where arrays do not alias)."""
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return pairs_of(input)
+    return T.as_pairs(input)
 
 
 @op(composite=True)
@@ -77,7 +62,7 @@ def view_as_complex(input: Num):
         raise RuntimeError(f"Tensor must have a stride divisible by 2 for all but last dimension, got {list(strides)}")
     if input.storage_offset() % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
-    return (T.from_pairs if input.backend.aliasing else T.copy_from_pairs)(input)
+    return T.from_pairs(input)
 
 
 # ---------------------------------------------------------------- parts
@@ -117,6 +102,9 @@ def _set_part(view):
 
 
 def _same_floats(name, a, b, dtypes):
+    for x, what, i in ((a, "real", 0), (b, "imag", 1)):
+        if not isinstance(x, Tensor):
+            not_a_tensor(name, what, i, x)
     if a.dtype not in dtypes or b.dtype not in dtypes:
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {scalar_type_name(a.dtype)} and "
                            f"{scalar_type_name(b.dtype)}")  # fmt: skip

@@ -46,25 +46,26 @@ def diag_embed(input: Num, offset=0, dim1=-2, dim2=-1):
 
 # ---------------------------------------------------------------- triangles
 def _two_or_more(name):
-    def check(input, diagonal):
+    def canon(input, diagonal):
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return (diagonal,)
 
-    return check
+    return canon
 
 
 def _own(fn, size, flags, args):
     return fn(*args)
 
 
-@op(opaque=True, linear="each", exact=True, inplace=True, batch=_own, check=_two_or_more("tril"),
+@op(opaque=True, linear="each", exact=True, inplace=True, batch=_own, canon=_two_or_more("tril"),
     vjp=(lambda xp, g, diagonal: xp.tril(g, diagonal),))  # fmt: skip
 def tril(xp, input: Num, diagonal=0):
     """The elements of matrices on and below a diagonal, zeros above. `diagonal` counts upwards from the main one."""
     return xp.tril(input, diagonal)
 
 
-@op(opaque=True, linear="each", exact=True, inplace=True, batch=_own, check=_two_or_more("triu"),
+@op(opaque=True, linear="each", exact=True, inplace=True, batch=_own, canon=_two_or_more("triu"),
     vjp=(lambda xp, g, diagonal: xp.triu(g, diagonal),))  # fmt: skip
 def triu(xp, input: Num, diagonal=0):
     """The elements of matrices on and above a diagonal, zeros below. `diagonal` counts upwards from the main one."""

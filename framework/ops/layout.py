@@ -50,9 +50,9 @@ def lay_out(t: Tensor, order: tuple[int, ...]) -> None:
     t.storage = memory = Storage()
     memory.add(t)
     storage_of(t)
-    assert t.view is not None
+    assert t._view is not None
     memory.flat = b.reshape(b.permute(t.array, order), (-1,))
-    t.view = View(None, None, t.view.shadow.reshape([t.shape[d] for d in order]).transpose(back))
+    t._view = View(None, None, t._view.shadow.reshape([t.shape[d] for d in order]).transpose(back))
 
 
 @op(composite=True, spaces=("method",))
@@ -82,7 +82,7 @@ def clone(input: Num, *, memory_format=preserve_format):
     memory_format: `preserve_format` keeps the order in memory of a tensor without gaps or overlap, and makes others contiguous.
     """
     if memory_format is None or memory_format is preserve_format:
-        if input.level is None and not input.backend.aliasing and input.view is not None:
+        if input.level is None and not input.backend.aliasing and input._view is not None:
             order = dense_order(input.shape, input.stride())
             if order is not None and order != tuple(range(input.ndim)):
                 return in_order(input, order)
@@ -106,8 +106,8 @@ def as_strided(input: Num, size, stride, storage_offset=None):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    if input.level is None and not input.backend.aliasing and input.view is not None and input.view.base is not None:
-        input = input.view.base
+    if input.level is None and not input.backend.aliasing and input._view is not None and input._view.base is not None:
+        input = input._view.base
         own = input.stride(), 0
     count = _storage_count(input)
     last = offset + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)]) if 0 not in size else -1
@@ -123,7 +123,7 @@ def _storage_count(x: Tensor) -> int:
     """The number of elements in a tensor's storage."""
     while x.level is not None:
         x = x.value  # type: ignore[attr-defined]
-    x = x.view.base if x.view is not None and x.view.base is not None else x
+    x = x._view.base if x._view is not None and x._view.base is not None else x
     shape, strides = tuple(x.shape), x.stride()
     return 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
@@ -142,7 +142,7 @@ def view_dtype(input: Tensor, dtype) -> Tensor:
             raise RuntimeError(f"self.stride(-1) must be 1 {names}, but got {input.stride(-1)}")
         if want > have and input.shape[-1] * have % want:
             raise RuntimeError(f"self.size(-1) must be divisible by {want // have} {names}, but got {input.shape[-1]}")
-    return (T.view_bytes if input.backend.aliasing else T.copy_bytes)(input, dtype)
+    return T.view_bytes(input, dtype)
 
 
 T.view_dtype = view_dtype

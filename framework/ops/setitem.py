@@ -222,7 +222,7 @@ def put(x: Tensor, p: Plan, values: Tensor, accumulate: bool) -> Tensor:
 
 def unlinked(x: Tensor) -> Tensor:
     """A view of a tensor that nobody else has, as a tensor of its own. No node may have saved the values it shows."""
-    x.view = x.storage = None
+    x._view = x.storage = None
     return x
 
 
@@ -238,7 +238,7 @@ def is_plain(x: Tensor, *others) -> bool:
                 return False
         elif isinstance(t, Tensor):
             return False
-    view = x.view
+    view = x._view
     return not grad or x.node is None and (view is None or view.base is None or view.base.node is None)
 
 

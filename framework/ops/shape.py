@@ -27,7 +27,7 @@ def _viewable(input, size):
     if input.backend.aliasing:
         possible = overlap(input.backend.reshape(a, size), a)
     else:
-        shadow = input.view.shadow if input.view is not None else None
+        shadow = input._view.shadow if input._view is not None else None
         possible = shadow is None or overlap(shadow.reshape(size), shadow)
     if not possible:
         raise RuntimeError(

@@ -20,8 +20,8 @@ def pieces(input, dim, ranges, name):
 def marked(views, name):
     """Views as a tuple, marked as the outputs of one function: `inplace.check_writable` refuses writes to them."""
     for i, v in enumerate(views):
-        if v.view is not None and v.view.base is not None and not v.view.origin:
-            v.view.origin, v.view.output = f"{name}Backward0", i
+        if v._view is not None and v._view.base is not None and not v._view.origin:
+            v._view.origin, v._view.output = f"{name}Backward0", i
     return tuple(views)
 
 

@@ -230,11 +230,5 @@ def contiguous(xp, input: Num, order):
 # ---------------------------------------------------------------- bytes read as another dtype
 @op(view=True, opaque=True, dtype=None, spaces=(), batch=lambda fn, size, flags, args: fn(*args))
 def view_bytes(xp, input: Num, dtype):
-    """The memory read as another dtype; the last dimension is counted anew."""
-    return xp.view_dtype(input, dtype)
-
-
-@op(opaque=True, dtype=None, spaces=(), batch=lambda fn, size, flags, args: fn(*args))
-def copy_bytes(xp, input: Num, dtype):
-    """A copy of the bytes read as another dtype, where arrays do not alias."""
+    """The memory read as another dtype; the last dimension is counted anew. A copy where arrays do not alias."""
     return xp.view_dtype(input, dtype)

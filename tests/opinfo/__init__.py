@@ -28,7 +28,8 @@ class OpInfo:
     """One op.
 
     name: public path, e.g. "exp" or "nn.functional.softmax"; a leading "_" names a primitive. dtypes: of the samples tried, the first
-    being the one of all transform tests. grad: gradients exist. second: also second derivatives. kinds of error: (args, class, text).
+    being the one of all transform tests. grad: gradients exist. second: also second derivatives. strided: operands may
+    have any strides. kinds of error: (args, class, text).
     """
 
     name: str
@@ -38,6 +39,7 @@ class OpInfo:
     grad: bool = True
     second: bool = True
     vmap: bool = True
+    strided: bool = True
     inplace: bool = False
     out: bool = True
     complex: bool = False

@@ -50,10 +50,12 @@ def test_forward(row: OpInfo, device: str) -> None:
         for sample in samples(row, dtype):
             half = dtype in ("float16", "bfloat16")
             args = convert(sample.args, lambda a, d=dtype: tensor(a, device, d))
-            got = op(*args, **convert(sample.kwargs, lambda a: tensor(a, device)))
             host = convert(sample.args, lambda a, d=dtype, h=half: values(tensor(a, "cpu", d)).astype("float32") if h and a.dtype.kind == "f" else a)
             with np.errstate(all="ignore"):
                 want = row.reference(*host, **sample.kwargs)
+            if any(str(getattr(w, "dtype", None)) in HOST_ONLY.get(device, ()) for w in (want if isinstance(want, (tuple, list)) else (want,))):
+                continue
+            got = op(*args, **convert(sample.kwargs, lambda a: tensor(a, device)))
             close(values(got), want, dtype, row.tolerance * (8 if device.startswith("mlx") else 1))
 
 
@@ -182,7 +184,7 @@ def test_out(row: OpInfo, device: str) -> None:
         close(values(out), values(want), dtype)
 
 
-@every
+@pytest.mark.parametrize("row", [r for r in ROWS if r.strided], ids=lambda r: r.id)
 def test_strided_operands(row: OpInfo, device: str) -> None:
     """Transposed and sliced operands give what contiguous ones give."""
     for dtype, sample in cases(device, row):
