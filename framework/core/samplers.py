@@ -216,9 +216,11 @@ class Sampler(MersenneTwister):
     def cauchy(self, shape: Shape, d: dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
         """median + sigma * tan(pi * (u - 1/2))."""
         tan = partial(libm, "tan") if d is float64 else np.tan
-        return self.filled(
-            shape, native(d), lambda count: cast(median + sigma * tan(math.pi * (self.doubles(count) - 0.5)), d)
-        )
+
+        def make(count: int) -> Array:
+            return cast(multiply_add(tan(math.pi * (self.doubles(count) - 0.5)), sigma, median), d)
+
+        return self.filled(shape, native(d), make)
 
     @atomic
     def bernoulli_scalar(self, p: float, shape: Shape) -> Array:
@@ -244,24 +246,29 @@ class Sampler(MersenneTwister):
         return self.floats(p.size).reshape(p.shape) < p.astype(np.float32, copy=False)
 
     @atomic
-    def multinomial(self, p: Array, count: int, replacement: bool, d: dtype) -> Array:
-        """int64 indices of `count` categories drawn by the weights in each row of a 1-d or 2-d array of dtype `d`.
+    def multinomial(
+        self, p: Array, count: int, replacement: bool, d: dtype, order: tuple[int, ...] | None = None
+    ) -> Array:
+        """int64 indices of `count` categories drawn by the weights along the last dimension of an array of dtype `d`.
 
         With replacement (and more than one): where u falls in the cumulated weights. Otherwise the largest of weight /
-        exponential number, in falling order: an exponential race.
+        exponential number, in falling order: an exponential race, whose numbers are drawn in memory order, `order`.
         """
-        rows, wide = p.reshape(-1, p.shape[-1]), native(d.compute)
-        found = np.empty((len(rows), count), np.int64)
-        weights = rows.astype(wide, copy=False)
+        wide = native(d.compute)
+        found = np.empty((prod(p.shape[:-1]), count), np.int64)
+        weights = p.astype(wide, copy=False)
         if replacement and count > 1:
-            total = np.cumsum(weights, axis=1)
+            total = np.cumsum(weights.reshape(-1, p.shape[-1]), axis=1)
             total /= total[:, -1:]
             total[:, -1:] = 1
             for i, row in enumerate(total.astype(np.float64, copy=False)):
                 found[i] = np.searchsorted(row, self.doubles(count))
         else:
-            race = cast(weights / self.exponential(rows.shape, d).astype(wide, copy=False), d).astype(wide, copy=False)
-            for i, row in enumerate(race):
+            time = np.empty(p.shape, native(d))
+            drawn = time if order is None else time.transpose(order)
+            drawn[...] = self.exponential(drawn.shape, d)
+            race = cast(weights / time.astype(wide, copy=False), d).astype(wide, copy=False)
+            for i, row in enumerate(race.reshape(-1, p.shape[-1])):
                 found[i] = largest(row, count)
         return found.reshape(*p.shape[:-1], count)
 

@@ -85,23 +85,23 @@ def bernoulli_tensor(xp, input: Num, generator=None, order=None):
 def bernoulli(input: Num, p=None, *, generator=None, out=None):
     """1 with a probability, else 0: with the one that each element of `input` says, or with `p` for every element.
 
-    The result has the shape and dtype of `input`; its gradient is zero. RuntimeError for what is no probability,
-    NotImplementedError for probabilities that are not of a floating dtype.
+    The result has the shape and dtype of `input`, in row-major memory; its gradient is zero. RuntimeError for what is
+    no probability, NotImplementedError for probabilities that are not of a floating dtype.
     """
-    order, shape = memory_order(input), tuple(input.shape)
+    shape = tuple(input.shape)
     if p is None:
-        value = bernoulli_tensor(input, generator, order)
+        value = bernoulli_tensor(input, generator)
     elif isinstance(p, Tensor):
-        value = T.astype(bernoulli_tensor(T.expand(p, shape), generator, order), input.dtype)
+        value = T.astype(bernoulli_tensor(T.expand(p, shape), generator), input.dtype)
     else:
         check_bernoulli(input.dtype)
         source = Source("bernoulli", generator, "bernoulli", (probability(p),))
-        value = drawn(input.backend, shape, input.dtype, source, order)
+        value = drawn(input.backend, shape, input.dtype, source)
     return value if out is None else write_out(ENTRIES["bernoulli"], out, value)
 
 
 @op(random=True, opaque=True, dtype=None, spaces=())
-def multinomial_rows(xp, input: Index, num_samples, replacement=False, generator=None):
+def multinomial_rows(xp, input: Index, num_samples, replacement=False, generator=None, order=None):
     """Indices drawn by the weights in each row along the last dimension."""
     weights = xp.to_numpy(input)
     if not ((weights >= 0) & (weights < np.inf)).all():
@@ -109,7 +109,9 @@ def multinomial_rows(xp, input: Index, num_samples, replacement=False, generator
     if (replacement or num_samples == 1) and not (weights > 0).any(-1).all():
         raise RuntimeError("multinomial(): invalid multinomial distribution (sum of probabilities <= 0)")
     stream = generator_for(xp, generator, "multinomial")
-    return xp.asarray(stream.multinomial(weights, num_samples, replacement, xp.dtype_of(input)))
+    if order is not None:
+        order = with_batch_axes(order, weights.ndim)
+    return xp.asarray(stream.multinomial(weights, num_samples, replacement, xp.dtype_of(input), order))
 
 
 @op(composite=True)
@@ -132,5 +134,5 @@ def multinomial(input: Num, num_samples, replacement=False, *, generator=None, o
                            f"got {count} of {categories}")  # fmt: skip
     if categories > 2**24:
         raise RuntimeError("multinomial(): number of categories cannot exceed 2^24")
-    value = multinomial_rows(input.detach(), count, bool(replacement), generator)
+    value = multinomial_rows(input.detach(), count, bool(replacement), generator, memory_order(input))
     return value if out is None else write_out(ENTRIES["multinomial"], out, value)

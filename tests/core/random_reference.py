@@ -163,7 +163,7 @@ def geometric(g: Twister, n: int, p: float) -> list[int]:
 
 
 def cauchy(g: Twister, n: int, dtype: str, median: float, sigma: float) -> list[float]:
-    return [as_half(median + sigma * math.tan(math.pi * (g.double() - 0.5)), dtype) for _ in range(n)]
+    return [as_half(fused(math.tan(math.pi * (g.double() - 0.5)), sigma, median), dtype) for _ in range(n)]
 
 
 def bernoulli_scalar(g: Twister, n: int, p: float) -> list[bool]:
