@@ -16,6 +16,7 @@ class Indexing(ArrayAPI):
     """Index primitives written with the module `np`, which is NumPy or CuPy."""
 
     np: Any
+    _add_at: Any  # (array, key, values): array[key] += values, twice for an element named twice
 
     # ---------------------------------------------------------------- slices along a dimension
     def index_select(self, x: Array, dim: int, index: Array) -> Array:
@@ -32,7 +33,7 @@ class Indexing(ArrayAPI):
         return r
 
     def _add_rows(self, r: Array, dim: int, index: Array, src: Array) -> None:
-        self.np.add.at(r, (*[slice(None)] * dim, index), src)
+        self._add_at(r, (*[slice(None)] * dim, index), src)
 
     # ---------------------------------------------------------------- single elements
     def gather(self, x: Array, dim: int, index: Array) -> Array:
@@ -52,18 +53,18 @@ class Indexing(ArrayAPI):
         return r
 
     def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.maximum, x, dim, index, src)
+        return self._reduced_at("maximum", x, dim, index, src)
 
     def scatter_amin(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.minimum, x, dim, index, src)
+        return self._reduced_at("minimum", x, dim, index, src)
 
     def scatter_prod(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.multiply, x, dim, index, src)
+        return self._reduced_at("multiply", x, dim, index, src)
 
-    def _reduced_at(self, ufunc: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
+    def _reduced_at(self, how: str, x: Array, dim: int, index: Array, src: Array) -> Array:
         r = self.np.array(x, order="C")
         at = self._positions_of(r.shape, dim, self._checked(index, r.shape[dim]))
-        ufunc.at(r.reshape(-1), at.reshape(-1), src.reshape(-1))
+        getattr(self.np, how).at(r.reshape(-1), at.reshape(-1), src.reshape(-1))
         return r
 
     def _checked(self, index: Array, size: int) -> Array:
@@ -96,12 +97,12 @@ class Indexing(ArrayAPI):
         if not x.ndim:
             return self.np.zeros((int(x != 0), 0), self.np.int64)
         if x.ndim == 1 or x.size < 1024:
-            return self.np.stack(x.nonzero(), 1)
+            return self.np.stack(self.np.nonzero(x), 1)
         # Twice as fast where many are not zero.
         return self.np.stack(self.np.unravel_index(self.positions(x), x.shape), 1)
 
     def positions(self, x: Array) -> Array:
-        return x.reshape(-1).nonzero()[0]
+        return self.np.nonzero(x.reshape(-1))[0]
 
     # ---------------------------------------------------------------- writes through a native view
     def write(self, array: Array, value: Array) -> None:
@@ -116,7 +117,7 @@ class Indexing(ArrayAPI):
             shape = array.shape[:dim] + index.shape + array.shape[dim + 1 :]
             self._add_rows(array, dim, index, value if value.shape == shape else self.np.broadcast_to(value, shape))
         else:
-            self.np.add.at(array, key, value)
+            self._add_at(array, key, value)
 
     def write_scattered(self, array: Array, dim: int, index: Array, src: Array, accumulate: bool) -> None:
         """The elements that `gather` reads = or += those of `src`, which is at least as large as the index."""
@@ -126,12 +127,12 @@ class Indexing(ArrayAPI):
             array, index, src = array.reshape(1), index.reshape(-1), src.reshape(-1)
         index = self._checked(index, array.shape[dim])
         if not array.flags.c_contiguous:
-            at: Any = self._grid(index, dim)
+            at = self._grid(index, dim)
         else:
-            at = self._positions_of(array.shape, dim, index).reshape(-1)
+            at = (self._positions_of(array.shape, dim, index).reshape(-1),)
             array, src = array.reshape(-1), src.reshape(-1)
         if accumulate:
-            self.np.add.at(array, at, src)
+            self._add_at(array, at, src)
         else:
             array[at] = src
 

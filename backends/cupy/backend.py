@@ -19,8 +19,10 @@ import numpy
 
 from ..base import Array, Dims, Geometry, Shape
 from ..dtypes import dtype
+from ..numpy import Numpy
 from ..numpy_like import NumpyLike
 
+_HOST = Numpy()
 _ATOMIC = ("float16", "float32", "float64", "int32", "uint32", "uint64")
 
 
@@ -138,6 +140,11 @@ class Cupy(NumpyLike):
             total = r.astype(wide)
             cupyx.scatter_add(total, at, src.astype(wide))
             r[...] = total.astype(r.dtype)
+
+    def _reduced_at(self, how: str, x: Array, dim: int, index: Array, src: Array) -> Array:
+        """On the host: there are atomic maxima and products for few dtypes only."""
+        host = self.to_numpy
+        return self.asarray(_HOST._reduced_at(how, host(x), dim, host(index), host(src)))
 
     # ---------------------------------------------------------------- storage
     def _at(self, flat: Array, g: Geometry) -> Array:

@@ -118,7 +118,7 @@ def test_a_step_of_zero_raises(b: Any) -> None:
 def test_every_primitive_has_a_case() -> None:
     """What NumPy and CuPy share is the whole set; a primitive without a case here or in a test by name fails this."""
     making = {"asarray", "to_numpy", "astype", "full", "arange", "dtype_of", "like", "evaluate"}
-    storage = {"write", "read_at", "write_at"}
+    storage = {"write", "write_indexed", "write_scattered", "write_where", "read_at", "write_at"}
     windows = {"conv", "conv_input", "conv_weight", "max_pool", "avg_pool_sum", "avg_pool_spread"}
     elsewhere = making | storage | windows  # test_conversion, test_storage, test_conformance_windows
     covered = {r.name for r in ROWS} | {c.name for c in CASES} | elsewhere

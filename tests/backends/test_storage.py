@@ -84,6 +84,57 @@ def test_writing_through(b: Any) -> None:
             b.write(view, b.asarray(np.ones(2, np.float32)))
 
 
+SRC = -1 - np.arange(8, dtype=np.float32).reshape(2, 4)
+WRITES = {
+    "write_indexed": [
+        (((slice(None), np.array([3, 0])), SRC[:, :2], False), lambda v: v.__setitem__((slice(None), [3, 0]), SRC[:, :2])),
+        (((slice(None), np.array([3, 3])), SRC[:, :2], True), lambda v: np.add.at(v, (slice(None), [3, 3]), SRC[:, :2])),
+        (((np.array([1, 0]), np.array([2, 2])), SRC[0, :2], True), lambda v: np.add.at(v, ([1, 0], [2, 2]), SRC[0, :2])),
+    ],
+    "write_scattered": [
+        ((1, np.array([[3, 0], [1, 1]]), SRC, False), lambda v: v.__setitem__(([[0], [1]], [[3, 0], [1, 1]]), SRC[:, :2])),
+        ((0, np.array([[1, 1, 0]]), SRC, True), lambda v: np.add.at(v, ([1, 1, 0], [0, 1, 2]), SRC[0, :3])),
+    ],
+    "write_where": [
+        ((np.array([True, False, True, True]), np.float32(7)), lambda v: v.__setitem__((slice(None), [0, 2, 3]), 7)),
+        ((np.arange(8).reshape(2, 4) > 5, np.float32(7)), lambda v: v.__setitem__((1, slice(2, None)), 7)),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize(("name", "case"), [(name, i) for name, cases in WRITES.items() for i in range(len(cases))])
+def test_writing_elements_through(b: Any, name: str, case: int, step: int) -> None:
+    """As `test_writing_through`, for elements named by indices and masks, of contiguous and strided views."""
+    if b.name == "array_api":
+        pytest.skip("the standard has no writes through views")
+    args, expected = WRITES[name][case]
+    host = np.arange(3 * 4 * step, dtype=np.float32).reshape(3, 4 * step)
+    x = b.asarray(host.copy())
+    view = b.slice(x, (slice(1, 3), slice(0, None, step)))
+    given = [tuple([b.asarray(k) if isinstance(k, np.ndarray) else k for k in a]) if type(a) is tuple else
+             b.asarray(a) if isinstance(a, np.ndarray | np.generic) else a for a in args]  # fmt: skip
+    if b.name == "frozen":
+        pytest.skip("NumPy's add.at ignores that an array is read-only, and nobody calls this here")
+    if not b.aliasing:
+        with pytest.raises(TypeError, match="immutable"):
+            getattr(b, name)(view, *given)
+        return
+    getattr(b, name)(view, *given)
+    want = host.copy()
+    expected(want[1:, ::step])
+    np.testing.assert_array_equal(np.asarray(b.to_numpy(x)), want)
+
+
+def test_writing_where_many_are_true(b: Any) -> None:
+    if not b.aliasing:
+        pytest.skip("arrays are values here")
+    host = np.random.default_rng(0).random((50, 40)).astype(np.float32)
+    x = b.asarray(host.copy())
+    b.write_where(x, b.asarray(host > 0.5), b.asarray(np.float32(2)))
+    np.testing.assert_array_equal(np.asarray(b.to_numpy(x)), np.where(host > 0.5, 2, host))
+
+
 def test_evaluating_changes_nothing(b: Any) -> None:
     x = b.asarray(np.ones(3, np.float32))
     y = b.add(x, x)
