@@ -6,6 +6,7 @@ and V of g), after which every living view of the base takes the node that repla
 
 from __future__ import annotations
 
+import builtins
 from types import FunctionType
 from typing import Any
 
@@ -29,19 +30,32 @@ from .views import mask_of, put, read, replay, self_overlapping
 
 
 def inplace_of(e: Entry, name: str) -> Any:
-    """The method `name` (as `mul_`) that writes the result of `e` into its first operand."""
-    scope: dict[str, Any] = {"E": e, "NAME": name, "assigned": assigned, "__name__": "framework.ops", "FAST": FAST, "FLOATS": FLOATS,
-                             "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET, "state": state, "note": note,
-                             "storage_of": storage_of}  # fmt: skip
+    """The method `name` (as `mul_`) that writes the result of `e` into its first operand; its code is generated at the first call."""
+    scope: dict[str, Any] = {"__name__": "framework.ops", "__builtins__": builtins, "E": e, "NAME": name, "compiled": _compiled}
+    f = FunctionType(_stub.__code__.replace(co_name=name, co_qualname=f"Tensor.{name}"), scope, name)
+    f.__doc__ = f"In-place form of `{e.name}`: writes the result into this tensor and returns it."
+    f.__qualname__ = f"Tensor.{name}"
+    scope["METHOD"] = f
+    return f
+
+
+_stub: Any = lambda self, *args, **kwargs: compiled(METHOD)(self, *args, **kwargs)  # type: ignore[name-defined]  # noqa: E731, F821
+
+
+def _compiled(method: FunctionType) -> FunctionType:
+    """Give an in-place method its generated code."""
+    scope = method.__globals__
+    e, name = scope["E"], scope["NAME"]
+    scope |= {"assigned": assigned, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET,
+              "state": state, "note": note, "storage_of": storage_of}  # fmt: skip
     lines = [f"def {name}(self, *args, **kwargs):"]
     if e.opaque and e.elementwise and e.dtype in ("same", "float") and len(e.params) <= 2:
         lines += _fast_lines(e, name)
     lines += ["    return assigned(E, NAME, self, args, kwargs)"]
-    exec(compile("\n".join(lines), f"<op {name}>", "exec"), scope)
-    f: FunctionType = scope[name]
-    f.__doc__ = f"In-place form of `{e.name}`: writes the result into this tensor and returns it."
-    f.__qualname__ = f"Tensor.{name}"
-    return f
+    made: dict[str, Any] = {}
+    exec(compile("\n".join(lines), f"<op {name}>", "exec"), made)
+    method.__code__ = made[name].__code__
+    return method
 
 
 def _fast_lines(e: Entry, name: str) -> list[str]:
