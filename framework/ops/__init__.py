@@ -31,6 +31,9 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     affine,
     arrange,
     stacks,
+    ranges,
+    new,
+    compare,
 )
 
 _inplace.define()
