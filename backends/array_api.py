@@ -46,7 +46,7 @@ class ArrayAPI:
         self.xp, self.array = xp, array
         self.native: dict[dtype, Any] = {d: getattr(xp, "bool" if d is dt.bool_ else d.name) for d in dt.ALL
                                          if hasattr(xp, "bool" if d is dt.bool_ else d.name)}  # fmt: skip
-        self.framework_dtype: dict[Any, dtype] = {n: d for d, n in self.native.items()}
+        self.framework_dtype: dict[Any, dtype] = {xp.empty((0,), dtype=n).dtype: d for d, n in self.native.items()}
         for ours, theirs in ELEMENTWISE.items():
             if hasattr(xp, theirs) and not hasattr(type(self), ours):
                 setattr(self, ours, getattr(xp, theirs))

@@ -9,6 +9,7 @@ from .array_api import ELEMENTWISE
 from .base import Array, Capabilities, Dims, Geometry, Shape
 from .dtypes import dtype
 from .numpy_like_convolution import Convolution
+from .numpy_like_indexing import Indexing
 from .numpy_like_pooling import Pooling
 from .numpy_like_views import Views
 
@@ -48,7 +49,7 @@ class _Framework(dict[Any, dtype]):
         raise TypeError(f"can't convert np.ndarray of type {key}; the supported types are: {', '.join(dt.BY_NAME)}")
 
 
-class NumpyLike(Convolution, Pooling, Views):
+class NumpyLike(Convolution, Indexing, Pooling, Views):
     """Primitives on arrays of `np`, which is NumPy or CuPy."""
 
     capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))
@@ -72,7 +73,8 @@ class NumpyLike(Convolution, Pooling, Views):
     like = dtype_of
 
     def asarray(self, a: Any, dtype: dtype | None = None) -> Array:
-        return self.np.asarray(a, None if dtype is None else self.native[dtype])
+        a = self.np.asarray(a)
+        return a if dtype is None or a.dtype == self.native[dtype] else self.astype(a, dtype)
 
     def to_numpy(self, a: Array) -> Any:
         return a
@@ -205,90 +207,20 @@ class NumpyLike(Convolution, Pooling, Views):
             order, values = x.shape[dim] - 1 - self.np.flip(order, dim), self.np.flip(values, dim)
         return self.np.ascontiguousarray(values), self.np.ascontiguousarray(order)
 
-    # ---------------------------------------------------------------- indexing: every read and its transposed write
-    def index_select(self, x: Array, dim: int, index: Array) -> Array:
-        return self.np.take(x, index, dim)
-
-    def index_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        self._add_at(r, (*[slice(None)] * dim, index), src)
-        return r
-
-    def index_copy(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        r[(*[slice(None)] * dim, index)] = src
-        return r
-
-    def gather(self, x: Array, dim: int, index: Array) -> Array:
-        return x[self._grid(index, dim)] if x.ndim else self._as_shape(x, index)
-
-    def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        r[self._grid(index, dim) if x.ndim else ...] = src[tuple(map(slice, index.shape))]
-        return r
-
-    def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        if not x.ndim:
-            return r + src.sum(dtype=r.dtype)
-        self._add_at(r, self._grid(index, dim), src[tuple(map(slice, index.shape))])
-        return r
-
-    def scatter_amax(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.maximum, x, dim, index, src)
-
-    def scatter_amin(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.minimum, x, dim, index, src)
-
-    def scatter_prod(self, x: Array, dim: int, index: Array, src: Array) -> Array:
-        return self._reduced_at(self.np.multiply, x, dim, index, src)
-
-    def _reduced_at(self, ufunc: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
-        r = self.np.array(x, order="C")
-        ufunc.at(r, self._grid(index, dim), src)
-        return r
-
-    def _as_shape(self, x: Array, index: Array) -> Array:
-        return self.np.broadcast_to(x, index.shape).copy()
-
-    def _grid(self, index: Array, dim: int) -> tuple[Array, ...]:
-        axes = [self.np.arange(n).reshape((*[1] * d, n, *[1] * (index.ndim - d - 1))) for d, n in enumerate(index.shape)]
-        axes[dim] = index
-        return tuple(axes)
-
-    def nonzero(self, x: Array) -> Array:
-        if not x.ndim:
-            return self.np.zeros((int(x != 0), 0), self.np.int64)
-        return self.np.stack(self.np.nonzero(x), 1)
-
     # ---------------------------------------------------------------- linear algebra
     def matmul(self, a: Array, b: Array) -> Array:
         return self.np.matmul(a, b)
 
     # ---------------------------------------------------------------- fused kernels
-    kernels = frozenset({"softmax"})
+    kernels = frozenset({"softmax", "conv_bias"})
 
     def softmax(self, x: Array, dim: int) -> Array:
-        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
-        self.np.exp(e, e)
+        e = x - self.amax(x, (dim,), True) if x.size else x.copy()
+        e = self.np.exp(e, e if x.ndim else None)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e
 
     # ---------------------------------------------------------------- storage
-    def write(self, array: Array, value: Array) -> None:
-        array[...] = value
-
-    def write_indexed(self, array: Array, key: tuple[Any, ...], value: Array, accumulate: bool) -> None:
-        """array[key] = or += value through the native view; with `accumulate` an element named twice is added to twice."""
-        if accumulate:
-            self._add_at(array, key, value)
-        else:
-            array[key] = value
-
-    def write_where(self, array: Array, mask: Array, value: Array) -> None:
-        """The elements of a native view where the mask is True := value; both broadcast to it."""
-        self.np.copyto(array, value, where=mask)
-
     def read_at(self, flat: Array, geometry: Geometry) -> Array:
         return self.asarray(self._at(flat, geometry))
 

@@ -44,10 +44,14 @@ class Convolution:
 
     def conv(self, x: Any, w: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
         """The convolution (a cross-correlation, as the field has it) of x (N, C, *S) and w (O, C/groups, *K)."""
+        return self.conv_bias(x, w, None, stride, padding, dilation, groups)
+
+    def conv_bias(self, x: Any, w: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+        """`conv` plus bias (O,), which is added while a tile of the result is still in the cache."""
         size, kernel = x.shape[2:], w.shape[2:]
         out = conv_output_size(size, kernel, stride, padding, dilation)
         y = self._conv_result((x.shape[0], w.shape[0], *out), x, w)
-        self._correlate(x, w, Sliding(size, kernel, out, stride, padding, dilation), groups, y)
+        self._correlate(x, w, Sliding(size, kernel, out, stride, padding, dilation), groups, y, bias)
         return y
 
     def conv_weight(
@@ -81,12 +85,14 @@ class Convolution:
             self._add_columns(g, w, geometry, groups, x)
         return x
 
-    def _correlate(self, x: Any, w: Any, geometry: Sliding, groups: int, y: Any) -> None:
-        """Write the convolution of x and w into y (N, O, *out), which may have any strides."""
+    def _correlate(self, x: Any, w: Any, geometry: Sliding, groups: int, y: Any, bias: Any = None) -> None:
+        """Write the convolution of x and w, plus bias, into y (N, O, *out), which may have any strides."""
         np, outputs, places = self.np, w.shape[0] // groups, prod(geometry.out)
         columns = gathering(np, x, geometry, groups)
         weight = as_matrix(np, columns.weight(w))
         last = is_channels_last(np, y) and outputs >= 8
+        if bias is not None:
+            bias = bias.reshape((groups, 1, outputs) if last else (groups, outputs, 1))
         if last:
             whole = np.moveaxis(y, 1, -1).reshape(x.shape[0] * places, groups, outputs).transpose(1, 0, 2)
         elif y.flags.c_contiguous:
@@ -95,12 +101,15 @@ class Convolution:
             matrices, chosen = columns.gather(x, tile), weight[tile.groups]
             if last:
                 at = slice(tile.images.start * places + tile.start, (tile.images.stop - 1) * places + tile.stop)
-                np.matmul(matrices, chosen, out=whole[tile.groups, at])
+                part = np.matmul(matrices, chosen, out=whole[tile.groups, at])
             elif y.flags.c_contiguous and tile.shape[1] == 1:
                 into = whole[tile.images.start, tile.groups, :, tile.start : tile.stop]
-                np.matmul(np.swapaxes(chosen, 1, 2), np.swapaxes(matrices, 1, 2), out=into)
+                part = np.matmul(np.swapaxes(chosen, 1, 2), np.swapaxes(matrices, 1, 2), out=into)
             else:
                 part = np.matmul(np.swapaxes(chosen, 1, 2), np.swapaxes(matrices, 1, 2))
+            if bias is not None:
+                part += bias[tile.groups]
+            if not (last or y.flags.c_contiguous and tile.shape[1] == 1):
                 part = part.reshape(tile.shape[0] * outputs, *tile.shape[1:])
                 y[tile.of(outputs)] = np.swapaxes(part, 0, 1)
 

@@ -43,17 +43,19 @@ class Pooling:
         for block in self._blocks(x):
             seen, best = x[block], values[block]
             best[...] = _lowest(np, x.dtype)
-            choice = empty_as(np, x, best.shape, count)
+            choice, better = empty_as(np, x, best.shape, count), empty_as(np, x, best.shape, np.bool_)
             choice[...] = first
             for number, (source, target) in enumerate(moves):
                 element, so_far = seen[source], best[target]
                 if element.strides[-1] != seen.strides[-1] == x.itemsize:
                     element = np.ascontiguousarray(element)  # read twice below, and vector instructions want neighbours
-                _choose(np, choice[target], element > so_far, number)
+                np.greater(element, so_far, out=better[target])
+                _choose(np, choice[target], better[target], number)
                 np.maximum(so_far, element, out=so_far)
             if x.dtype.kind not in "biu" and np.isnan(best).any():  # nan is not larger than anything
                 for number, (source, target) in enumerate(moves):
-                    _choose(np, choice[target], np.isnan(seen[source]), number)
+                    np.isnan(seen[source], out=better[target])
+                    _choose(np, choice[target], better[target], number)
             np.add(np.take(table, choice), corner, out=index[block])
         return values, index
 
@@ -122,7 +124,9 @@ class Pooling:
 def _choose(np: Any, choice: Any, better: Any, number: int) -> None:
     """Let `choice` be `number` where `better`. Numbers ascend, so a maximum does it, far faster than a masked write."""
     if number:
-        np.maximum(choice, better.view(np.uint8) * choice.dtype.type(number), out=choice)
+        better = better.view(np.uint8) if choice.itemsize == 1 else better.astype(choice.dtype)
+        np.multiply(better, better.dtype.type(number), out=better)  # the mask is not needed any more
+        np.maximum(choice, better, out=choice)
 
 
 def _lowest(np: Any, dtype: Any) -> Any:

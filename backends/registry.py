@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from .base import Backend
@@ -32,6 +34,12 @@ _loaded: dict[str, Backend] = {}
 
 
 def _third_party() -> dict[str, str]:
+    return _entry_points(tuple(sys.path))
+
+
+@cache
+def _entry_points(path: tuple[str, ...]) -> dict[str, str]:
+    """Device name -> module, from the metadata of what is installed on that path (a scan takes milliseconds)."""
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in entry_points(group="framework.backends")}
@@ -67,14 +75,18 @@ def parse(text: str) -> DeviceName:
     return DeviceName(head, index, head if head in ("cpu", "mps") else lowered)
 
 
-def _module(text: str) -> str:
-    return _MODULES.get(text) or _MODULES.get(text.partition(":")[0]) or _third_party()[text.partition(":")[0]]
+def _module(text: str) -> str | None:
+    head = text.partition(":")[0]
+    return _MODULES.get(text) or _MODULES.get(head) or _third_party().get(head)
 
 
 def available(text: str) -> bool:
     """Whether this machine has the library and the device."""
+    module = _module(text)
+    if module is None:
+        return False
     try:
-        probe: Callable[[], bool] = importlib.import_module(_module(text)).available
+        probe: Callable[[], bool] = importlib.import_module(module).available
     except ImportError:
         return False
     return probe()
@@ -84,8 +96,16 @@ def load(name: DeviceName) -> Backend:
     """The backend of a device, made once. Raises RuntimeError if this machine lacks it, naming what to install."""
     backend = _loaded.get(name.text)
     if backend is None:
-        make: Callable[[int | None], Backend] = importlib.import_module(_module(name.text)).load
+        module = _module(name.text)
+        if module is None:
+            raise RuntimeError(f"device '{name.text}' has no backend of its own: it holds no data")
+        try:
+            make: Callable[[int | None], Backend] = importlib.import_module(module).load
+        except ImportError as error:
+            raise RuntimeError(f"device '{name.text}': its backend cannot be imported: {error}") from error
         backend = _loaded[name.text] = make(name.index)
+    elif name.type == "mps" and name.index:
+        raise RuntimeError(f"device 'mps:{name.index}': there is one Metal device, 'mps' or 'mps:0'")
     return backend
 
 

@@ -1,5 +1,7 @@
 """PyTorch's API in Python you can read: tensors and autograd on NumPy, CuPy and MLX."""
 
+from importlib import import_module as _import_module
+
 from framework import _shadow_check
 
 _shadow_check.check()  # before the first import of `backends`
@@ -24,8 +26,24 @@ from .dispatch.registry import PUBLIC as _PUBLIC
 from .ops.conversion import as_tensor, asarray, from_numpy, result_type, scalar_tensor, tensor
 
 globals().update(_PUBLIC[""])
+from . import random
+from .random import (
+    Generator, default_generator, get_rng_state, initial_seed, manual_seed, random_mode, seed, set_rng_state,
+)  # fmt: skip
+
 bool = bool_
 float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
 __version__ = "0.1.0"
 
-from . import nn, optim, utils
+_ABOVE = ("amp", "nn", "optim", "utils")
+
+
+def __getattr__(name: str):
+    """The layers above this one, imported when first used: they import this one, which must not import them."""
+    if name in _ABOVE:
+        return _import_module(f"framework.{name}")
+    raise AttributeError(f"module 'framework' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_ABOVE})

@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=without_cuda))
 
 
-@pytest.fixture(params=DEVICES)
+@pytest.fixture(params=DEVICES, scope="session")
 def device(request: pytest.FixtureRequest) -> str:
     """The device string to make tensors on; see `tests.devices` and the option --devices."""
     if request.param.startswith("mlx") and importlib.util.find_spec("mlx") is None:

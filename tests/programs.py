@@ -19,7 +19,7 @@ def _slice(x: Any, a: int, b: int, c: int) -> Any:
         return x[...]
     d = a % x.ndim
     n = x.shape[d]
-    start = b % (n + 1)
+    start = b % max(n, 1)  # never empty: what PyTorch says of writes to empty views depends on their history
     return x[(slice(None),) * d + (slice(start, start + 1 + c % (n + 1), 1 + c % 2),)]
 
 
@@ -63,6 +63,8 @@ def fitting(x: Any, pool: list[Any], a: int) -> Any:
 
 def _write(x: Any, pool: list[Any], a: int, b: int) -> None:
     kind = a % 7
+    if kind == 4 and any([s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)]):
+        kind = 0  # PyTorch writes zeros to an expanded tensor, but cannot differentiate through it; other writes are refused
     if kind == 0:
         x.mul_(1.25)
     elif kind == 1:
@@ -101,7 +103,8 @@ def run(program: Any, make: Any, no_grad: Any) -> tuple[list[Any], list[Any], st
     leaves = [make(shape, 1), make(shape[-1:], 2)]
     for t in leaves:
         t.requires_grad_(tracked)
-    pool = [leaves[0] * 1.0, leaves[1].clone(), make(shape, 3)]
+    # All tracked or none: PyTorch refuses writes to a view whose base became tracked after the view was made.
+    pool = [leaves[0] * 1.0, leaves[1].clone(), leaves[0] * 0.5]
     try:
         for kind, a, b, c, d in steps:
             i = a % len(pool)

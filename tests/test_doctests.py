@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+import framework
 from tests.sources import PACKAGES, ROOT, module_name, python_files
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -16,7 +17,8 @@ WITH_EXAMPLES = [path for path in python_files(*PACKAGES) if ">>> " in path.read
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=module_name)
 def test_docstrings(path, capsys):
-    failed, tried = doctest.testmod(importlib.import_module(module_name(path)), optionflags=FLAGS)
+    module = importlib.import_module(module_name(path))
+    failed, tried = doctest.testmod(module, extraglobs={"framework": framework}, optionflags=FLAGS)
     assert tried, "the examples in this file are in no docstring that doctest finds"
     assert not failed, capsys.readouterr().out
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -98,15 +97,16 @@ class Arrays(ArrayAPI):
 
     # ---------------------------------------------------------------- evaluation
     def evaluate(self, arrays: list[Array]) -> None:
-        """Compute pending values, all in one run. Arrays that go to another thread must have been evaluated."""
-        self._run(arrays, mx.eval, arrays)
+        """Compute pending values, all in one run. Arrays that go to another thread must have been evaluated.
 
-    def _run(self, arrays: Any, f: Callable[[Any], Any], argument: Any) -> Any:
+        A failure is raised here, once; the array is then refused for good. What else depends on it must not be evaluated: MLX
+        may wait for ever. So primitives whose data can be wrong (linear algebra) run on the host, where they raise at once.
+        """
         if _forked:
             raise RuntimeError("MLX does not work in a forked process; start workers with the 'spawn' method")
         self.failed.check(arrays)
         try:
-            return f(argument)
+            mx.eval(arrays)
         except RuntimeError as error:
             if "There is no Stream" in str(error):
                 raise RuntimeError(
@@ -118,13 +118,16 @@ class Arrays(ArrayAPI):
             raise
 
     def _view(self, a: Array) -> Any:
-        """A NumPy array on the memory of `a`, for reading only; waits for its value."""
+        """A NumPy array on the memory of `a`, for reading only; waits for its value (np.asarray alone may miss a failure)."""
+        self.evaluate([a])
         if a.dtype == mx.bfloat16:
             import ml_dtypes
 
-            v = self._run((a,), np.asarray, a.view(mx.uint16)).view(ml_dtypes.bfloat16)
+            bits = a.view(mx.uint16)
+            mx.eval(bits)
+            v = np.asarray(bits).view(ml_dtypes.bfloat16)
         else:
-            v = self._run((a,), np.asarray, a)
+            v = np.asarray(a)
         v.flags.writeable = False
         return v
 

@@ -19,7 +19,7 @@ from .pooling import Pooling
 from .storage import Storage
 
 # Primitives whose result may be larger than their operands.
-_GROWING = (*ELEMENTWISE, "cat", "clone", "copysign", "fmax", "fmin", "fmod", "gather", "heaviside", "hypot", "index_select",
+_GROWING = (*ELEMENTWISE, "cat", "copysign", "fmax", "fmin", "fmod", "gather", "heaviside", "hypot", "index_select",
             "logaddexp", "logaddexp2", "matmul", "reshape", "slice_put")  # fmt: skip
 
 

@@ -17,11 +17,13 @@ from .arrays import Arrays
 
 
 class Indexing(Arrays):
-    """Basic slices and integer index arrays. Negative indices count from the end; IndexError for one out of range."""
+    """Basic slices and integer index arrays. IndexError for an index out of range; negative ones count from the end, but for
+    single elements (`gather`, `scatter` and their kin) they are out of range.
+    """
 
     # ---------------------------------------------------------------- what indices are allowed
-    def _checked(self, index: Array, size: int) -> Array:
-        """`index` as non-negative numbers below `size`; IndexError if that cannot be."""
+    def _checked(self, index: Array, size: int, negative: bool = True) -> Array:
+        """`index` as non-negative numbers below `size`; IndexError if that cannot be, or for negative ones unless allowed."""
         if not index.size:
             return index
         found = self.ranges.get(index)
@@ -30,8 +32,8 @@ class Indexing(Arrays):
             found = int(v.min()), int(v.max())
             self.ranges.add(index, *found)
         low, high = found
-        if low < -size or high >= size:
-            raise IndexError(f"index {low if low < -size else high} is out of bounds for dimension with size {size}")
+        if low < (-size if negative else 0) or high >= size:
+            raise IndexError(f"index {high if high >= size else low} is out of bounds for dimension with size {size}")
         return mx.where(mx.less(index, 0), index + size, index) if low < 0 else index
 
     @staticmethod
@@ -82,20 +84,20 @@ class Indexing(Arrays):
 
     def gather(self, x: Array, dim: int, index: Array) -> Array:
         if not x.ndim:
-            return mx.broadcast_to(x, self._checked(index, 1).shape)
-        index = self._checked(index, x.shape[dim])
+            return mx.broadcast_to(x, self._checked(index, 1, False).shape)
+        index = self._checked(index, x.shape[dim], False)
         return mx.take_along_axis(x[self._block(x, dim, index)], index, dim)
 
     def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
             return mx.reshape(self.scatter(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ())
-        index = self._checked(index, x.shape[dim])
+        index = self._checked(index, x.shape[dim], False)
         return self._put_at(x, self._grid(index, dim), src[tuple(map(slice, index.shape))])
 
     def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
             return mx.reshape(self.scatter_add(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ())
-        index = self._checked(index, x.shape[dim])
+        index = self._checked(index, x.shape[dim], False)
         return self._add_at(x, self._grid(index, dim), src[tuple(map(slice, index.shape))])
 
     @staticmethod
@@ -137,7 +139,7 @@ class Indexing(Arrays):
             return x
         if x.dtype == mx.bool_:
             return self._reduced_at(how, x.astype(mx.int32), dim, index, src.astype(mx.int32)).astype(mx.bool_)
-        at = self._grid(self.checked(index, x.shape[dim]), dim)
+        at = self._grid(self._checked(index, x.shape[dim], False), dim)
         with self._scatters(x):
             return getattr(x.at[at], how)(src)
 
@@ -148,6 +150,10 @@ class Indexing(Arrays):
     def nonzero(self, x: Array) -> Array:
         """On the host: the size of the result depends on the values."""
         return self._on_host("nonzero", x)
+
+    def positions(self, x: Array) -> Array:
+        """On the host, as `nonzero`."""
+        return self._on_host("positions", x)
 
 
 class _Nothing:

@@ -15,6 +15,7 @@ from ..base import Array, Dims
 from .arrays import LARGEST, Arrays, from_parts
 
 _HALF = (mx.float16, mx.bfloat16)
+_NEUTRAL = {mx.prod: 1, mx.all: 1}  # 0 for the rest: of the greatest and least element nobody asks if there is none
 _FEW = 64  # terms that are added as they are
 
 
@@ -22,7 +23,14 @@ class Reductions(Arrays):
     """Reductions over dimensions, running ones along a dimension, order."""
 
     def _reduce(self, f: Callable[..., Any], x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        """One dimension after the other where the terms are too many for MLX's counter."""
+        """One dimension after the other where the terms are too many for MLX's counter.
+
+        Over an array without elements MLX walks memory that is not there and may never come back.
+        """
+        if not x.size:
+            reduced = range(x.ndim) if dims is None else dims
+            sizes = [1 if d in reduced else n for d, n in enumerate(x.shape) if keepdim or d not in reduced]
+            return mx.full(sizes, _NEUTRAL.get(f, 0)).astype(mx.bool_ if f in (mx.any, mx.all) else x.dtype)
         if x.size <= LARGEST:
             return f(x, dims, keepdims=keepdim)
         dims = tuple(range(x.ndim)) if dims is None else dims

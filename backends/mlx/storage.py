@@ -54,6 +54,18 @@ class Storage(Arrays):
         """Refused: MLX arrays are immutable. `write_at` gives the flat array with the elements replaced."""
         raise TypeError("MLX arrays are immutable; use write_at")
 
+    def write_indexed(self, array: Array, key: tuple[Any, ...], value: Array, accumulate: bool) -> None:
+        """Refused, as `write`."""
+        self.write(array, value)
+
+    def write_scattered(self, array: Array, dim: int, index: Array, src: Array, accumulate: bool) -> None:
+        """Refused, as `write`."""
+        self.write(array, src)
+
+    def write_where(self, array: Array, mask: Array, value: Any) -> None:
+        """Refused, as `write`."""
+        self.write(array, value)
+
     def read_at(self, flat: Array, geometry: Geometry) -> Array:
         g = geometry
         if not prod(g.shape):

@@ -1,14 +1,16 @@
-"""Automatic differentiation: `backward`, `grad`, grad modes, hooks."""
+"""Automatic differentiation: `backward`, `grad`, grad modes, hooks, custom `Function`s, `gradcheck`."""
 
 from framework.dispatch.reverse import provide as _provide
 
 from . import engine as _engine
 from .api import backward, grad
+from .function import Function
+from .gradcheck import gradcheck, gradgradcheck
 from .grad_mode import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
 )  # fmt: skip
 
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
-           "set_grad_enabled"]  # fmt: skip
+__all__ = ["Function", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled",
+           "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]  # fmt: skip
 
 _provide(_engine.run)

@@ -9,6 +9,7 @@ from framework.core.graph import Node
 from framework.core.tensor import Tensor, make
 
 from . import engine
+from .batched_grad import batched_grad
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -58,9 +59,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if not only_inputs:
         raise RuntimeError("grad: only_inputs argument is deprecated and ignored (defaults to True); call backward() to accumulate")
     if is_grads_batched:
-        from framework.func.batched_grad import batched_grad
-
-        return batched_grad(roots, targets, grad_outputs, create_graph if retain_graph is None else retain_graph, create_graph, allow_unused)
+        return batched_grad(grad, roots, targets, as_tuple(grad_outputs), retain_graph=retain_graph, create_graph=create_graph,
+                            allow_unused=allow_unused, materialize_grads=materialize_grads)  # fmt: skip
     gradients = cotangents(roots, grad_outputs)
     nodes = [_node(t) for t in targets]
     keep = create_graph if retain_graph is None else retain_graph

@@ -104,7 +104,8 @@ class _Walk:
                     found[n] = g
                 parent = n.edges[0]
                 slots = grads.setdefault(parent, [None] * parent.outputs)  # type: ignore[arg-type, union-attr]
-                slots[n.index] = g  # type: ignore[attr-defined]
+                have = slots[n.index]  # type: ignore[attr-defined]
+                slots[n.index] = g if have is None else have + g  # type: ignore[attr-defined]  # rules rebuild saved outputs as Picks
                 continue
             else:
                 hooked = kind is not Node and n.hooks is not None

@@ -24,7 +24,6 @@ from .jacobians import (
     check_reverse,
     close,
     differentiable,
-    is_floating,
     is_variable,
     random,
     tangents_of,
@@ -187,7 +186,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 UserWarning,
                 stacklevel=3,
             )
-        if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
+        if x.numel() and any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
@@ -202,36 +201,38 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 
 def _real_outputs(func: Any, inputs: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """func with real outputs: itself, or its real and its imaginary parts."""
+    import framework
+
     if not any(isinstance(o, Tensor) and o.is_complex() for o in as_tuple(func(*inputs))):
         yield "", func
         return
+    for name, part in (("imaginary", framework.imag), ("real", framework.real)):
 
-    def part_of(name: str) -> Any:
-        return lambda *args: tuple(
-            [getattr(o, name) if is_floating(o) and o.is_complex() else o for o in as_tuple(func(*args))]
-        )
+        def f(*args: Any, part: Any = part) -> tuple[Any, ...]:
+            outputs = as_tuple(func(*args))
+            return tuple([part(o) if isinstance(o, Tensor) and o.is_complex() else o for o in outputs])
 
-    yield "imaginary", part_of("imag")
-    yield "real", part_of("real")
+        yield name, f
 
 
 def _real_inputs(func: Any, inputs: tuple[Any, ...]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """func with real inputs, and these: itself, or as a function of the real and of the imaginary parts alone."""
+    import framework
+
     complex_at = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()]
     if not complex_at:
         yield "", func, inputs
         return
+    rest = {i: (framework.real(inputs[i].detach()), framework.imag(inputs[i].detach())) for i in complex_at}
     for name in ("imaginary", "real"):
         real = list(inputs)
-        for i in complex_at:
-            part = inputs[i].detach().imag if name == "imaginary" else inputs[i].detach().real
-            real[i] = part.clone().requires_grad_(inputs[i].requires_grad)
+        for i, (x, y) in rest.items():
+            real[i] = (y if name == "imaginary" else x).clone().requires_grad_(inputs[i].requires_grad)
 
         def f(*args: Any, name: str = name) -> Any:
             whole = list(args)
-            for i in complex_at:
-                z = inputs[i].detach()
-                whole[i] = z.real + args[i] * 1j if name == "imaginary" else args[i] + z.imag * 1j
+            for i, (x, y) in rest.items():
+                whole[i] = x + args[i] * 1j if name == "imaginary" else args[i] + y * 1j
             return func(*whole)
 
         yield name, f, tuple(real)

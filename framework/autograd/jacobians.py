@@ -44,23 +44,28 @@ class Settings:
 
 
 def is_floating(x: Any) -> bool:
+    """Whether x is a tensor of real or complex numbers."""
     return isinstance(x, Tensor) and x.dtype.category > 1
 
 
 def is_variable(x: Any) -> bool:
+    """Whether x is a tensor that gradients reach."""
     return isinstance(x, Tensor) and x.requires_grad
 
 
 def differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    """The outputs of a function that have a history."""
     return tuple([o for o in as_tuple(outputs) if is_variable(o)])
 
 
 # ---------------------------------------------------------------- values to the host and back
 def to_array(t: Tensor) -> Array:
+    """A copy of a tensor's values on the host."""
     return np.array(to_host(t.detach()))
 
 
 def to_tensor(values: Any, like: Tensor) -> Tensor:
+    """Values in the dtype and on the device of `like`."""
     return tensor(np.asarray(values), dtype=like.dtype, device=like.device)
 
 
@@ -80,6 +85,7 @@ def _unit(count: int, rng: np.random.Generator) -> Array:
 
 
 def close(a: Array, b: Array, rtol: float, atol: float) -> bool:
+    """Whether a is within atol + rtol * |b| of b everywhere; nan is close to nothing."""
     return bool(np.allclose(a, b, rtol, atol))
 
 
@@ -174,7 +180,9 @@ def check_reverse(func: Any, inputs: tuple[Any, ...], s: Settings, part: str) ->
             message = _mismatch(a, n, i, j, part and f"the {part} part of complex outputs")
             if s.fast:
                 whole = _reverse_columns(outputs[i], variables, s, None)[j]
-                message += _slow_comparison(func, inputs, variables[j], raw.index(o), whole, s)
+                message += _slow_comparison(
+                    func, inputs, variables[j], next(k for k, r in enumerate(raw) if r is o), whole, s
+                )
             raise GradcheckError(message)
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backends.dtypes import dtype
+from backends.dtypes import bool_, dtype, int64
 
 __all__ = ["Index", "Plan", "basic", "check_bounds", "joint_shape", "plan"]
 
@@ -146,8 +146,12 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
     for strings and for slice bounds that are no ints. Integers in index tensors are checked when they are used
     (`check_bounds`).
     """
+    if _is_tensor(key) and (quick := _lone(key, tuple(shape))) is not None:
+        return quick
     items = [_classify(k) for k in _as_tuple(key)]
-    used = sum(_consumed(k) for k in items)
+    used = 0
+    for k in items:
+        used += _consumed(k)
     shape = tuple(shape)
     if used > len(shape):
         if len(items) == 1:
@@ -193,7 +197,7 @@ def plan(key: object, shape: Sequence[int], as_int: Callable[[Any], int | None] 
             out += [FULL] * width
             view += shape[dim : dim + width]
             dim += width
-    whole = all(type(k) is slice and k == FULL for k in out)
+    whole = all([k is FULL for k in out])
     return Plan(() if whole else tuple(out), (*view, *shape[dim:]), tuple(selects), tuple(indices), _place(indices))
 
 
@@ -203,6 +207,18 @@ def _first_error(key: object, shape: tuple[int, ...]) -> Exception | None:
         plan(key, shape)
     except (IndexError, ValueError, TypeError) as e:
         return e
+    return None
+
+
+def _lone(key: Any, shape: tuple[int, ...]) -> Plan | None:
+    """The plan of the commonest keys that are no view: one integer tensor, one mask that fits."""
+    size = tuple(key.shape)
+    if not size or not shape:
+        return None
+    if key.dtype is int64:
+        return Plan((), shape, (), (Index(0, key, False),), 0)
+    if key.dtype is bool_ and shape[: len(size)] == size:
+        return Plan((), shape, (), (Index(0, key, True),), 0)
     return None
 
 
@@ -260,24 +276,26 @@ def _classify(k: Any) -> Any:
     kind = type(k)
     if kind is int or kind is slice or k is None or k is Ellipsis or kind is bool:
         return k
-    if isinstance(k, np.ndarray):
-        return _from_numpy(k, k)
-    if isinstance(k, np.generic):
-        if isinstance(k, np.integer):
-            return int(k)
-        raise _not_an_index(k)
     if _is_tensor(k):
+        if k.dtype is int64:
+            return k
         if _is_mask(k):
             return bool(k) if k.ndim == 0 else k
         if (k.dtype.kind == "i" and k.dtype.itemsize >= 4) or (k.dtype.kind in "iu" and k.ndim == 0):
             return k
         raise _bad_dtype(k.dtype)
+    if isinstance(k, np.ndarray):
+        return _from_numpy(np.asarray(k), True)
+    if isinstance(k, np.generic):
+        if isinstance(k, np.integer):
+            return int(k)
+        raise _not_an_index(k)
     if _is_sequence(k):
         if isinstance(k, (str, bytes)):
             raise _not_an_index(k)
         if isinstance(k, range):
             return np.arange(k.start, k.stop, k.step, dtype=np.int64)
-        return _from_numpy(_host_array(k), k)
+        return _from_numpy(_host_array(k), False)
     try:
         return operator.index(k)
     except TypeError:
@@ -291,10 +309,10 @@ def _host_array(sequence: Any) -> np.ndarray[Any, Any]:
         raise ValueError(f"index: expected sequences of equal lengths, got {sequence!r}") from e
 
 
-def _from_numpy(array: np.ndarray[Any, Any], source: object) -> Any:
-    """A host index: an int or bool if it has no dimension, else an int64 or bool array. uint8 arrays are masks."""
+def _from_numpy(array: np.ndarray[Any, Any], given: bool) -> Any:
+    """A host index: an int or bool if it has no dimension, else an int64 or bool array. Given uint8 is a mask."""
     kind = array.dtype.kind
-    if array.dtype == np.uint8 and array is source:
+    if array.dtype == np.uint8 and given:
         _warn_uint8()
         array = array != 0
     elif kind in "iu" or (array.size == 0 and kind == "f"):
@@ -302,7 +320,7 @@ def _from_numpy(array: np.ndarray[Any, Any], source: object) -> Any:
             raise IndexError(f"index {array.max()} is out of bounds: it does not fit in a signed integer of 64 bits")
         array = array.astype(np.int64, copy=False)
     elif kind != "b":
-        raise _bad_dtype(array.dtype) if kind in "fc" else _not_an_index(source)
+        raise _bad_dtype(array.dtype) if kind == "f" or kind == "c" and given else _not_an_index(array)
     return array.item() if array.ndim == 0 else array
 
 
@@ -352,12 +370,14 @@ def _slice(k: slice, size: int) -> slice:
     start, stop, step = k.indices(size)
     if step < 0:
         raise ValueError(f"step must be greater than zero, got {step}; use flip for the reverse order")
-    return slice(start, stop if stop > start else start, step)
+    return slice(start, stop if stop > start else start, step if step <= size else max(size, 1))
 
 
 def _place(indices: list[Index]) -> int:
     """The first indexed dimension, if they are adjacent, else 0."""
     end = place = indices[0].dim if indices else 0
+    if len(indices) == 1:
+        return place
     for index in indices:
         if index.dim != end:
             return 0
@@ -365,7 +385,7 @@ def _place(indices: list[Index]) -> int:
     return place
 
 
-# -------------------------------------------------------------------------------------------------------------- errors
+# --------------------------------------------------------------------------------------------------------------- errors
 def _select_error(index: object, shape: tuple[int, ...], dim: int) -> IndexError:
     if not shape:
         return IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
@@ -383,7 +403,7 @@ def _bad_dtype(dtype: Any) -> IndexError:
 def _not_an_index(k: object) -> Exception:
     text = (
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-        f"(got {type(k).__name__})"
+        f"(got {type(k).__name__}{f' of {k.dtype}' if isinstance(k, np.ndarray) else ''})"
     )
     return TypeError(text) if _is_sequence(k) else IndexError(text)
 

@@ -16,8 +16,8 @@ _LARGEST = {float16: 65504.0, bfloat16: 3.3895313892515355e38, float32: 3.402823
 def as_number(value: Any, d: dtype) -> Any:
     """`value` as a number that a tensor of dtype `d` holds: floats are truncated for an integer dtype.
 
-    RuntimeError if it does not fit (a negative number wraps into an unsigned dtype once, as in C) or has an imaginary part
-    to lose; TypeError if it is no Python or NumPy number.
+    RuntimeError if it does not fit (a negative number wraps into an unsigned dtype once, as in C) or has an imaginary
+    part to lose; TypeError if it is no Python or NumPy number.
     """
     if isinstance(value, np.generic):
         value = value.item()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .host import to_host
 from .printing import tensor_text
 from .tensor import Buffer, Parameter, Tensor
@@ -36,7 +34,7 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
-def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+def _repr(self: Tensor) -> str:
     return tensor_repr(self)
 
 

@@ -44,11 +44,12 @@ class Tensor:
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return len(self.shape)
+        a = self.array
+        return len(self.shape) if a is None else len(a.shape)
 
     def dim(self) -> int:
         """The number of dimensions."""
-        return len(self.shape)
+        return self.ndim
 
     ndimension = dim
 
@@ -61,7 +62,8 @@ class Tensor:
 
     def numel(self) -> int:
         """The number of elements."""
-        return self.shape.numel()
+        a = self.array
+        return self.shape.numel() if a is None else int(a.size)
 
     nelement = numel
 

@@ -83,8 +83,9 @@ class Vmap(Level):
     def draw(self, e: Entry, flags: list[Any], values: list[Any]) -> tuple[Any, bool]:
         """A random op: one draw for all examples, or one each."""
         if self.randomness == "same":
-            if any(flags):
-                values = [T.slice(v, (0,)) if f else v for v, f in zip(values, flags, strict=True)]
+            if any([any(f) if type(f) is tuple else f for f in flags]):
+                raise RuntimeError(f"vmap: {e.name} does not support randomness='same' with an operand that differs between examples: "
+                                   "use 'different', or draw outside of vmap")  # fmt: skip
             return e.call(values), False
         size = self.size
         wide = [v if f or not isinstance(v, Tensor) else T.expand(v, (size, *v.shape)) for v, f in zip(values, flags, strict=True)]

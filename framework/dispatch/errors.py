@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from types import FrameType
@@ -16,9 +17,14 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 def users_frame() -> FrameType | None:
     """The innermost frame that is not this package's own code."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_filename.startswith("<op ")):
+    while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+@functools.cache
+def _is_ours(file: str) -> bool:
+    return file.startswith((_OURS, "<op "))
 
 
 def users_line() -> tuple[str, int] | None:

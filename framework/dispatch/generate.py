@@ -6,13 +6,16 @@ function's code is a stub that compiles and runs the real one, so `import framew
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import linecache
+import re
 import weakref
-from types import FunctionType
+from functools import cache
+from types import CodeType, FunctionType
 from typing import Any
 
-from backends.dtypes import BY_NAME, bool_, float32, float64
+from backends.dtypes import BY_NAME, bool_, float32, float64, int64
 from backends.numpy.quiet import QUIET, state
 from framework.core import state as thread
 from framework.core.graph import Node
@@ -32,14 +35,27 @@ def function_of(e: Entry) -> Any:
     """The public function of an entry; its code is generated at the first call."""
     if e.composite and e.forward.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return e.forward
+    scope: dict[str, Any] = {"__name__": "framework.ops", "__builtins__": builtins, "ENTRY": e, "compiled": compiled}
     head, _ = signature(e)
-    scope: dict[str, Any] = {"__name__": "framework.ops", "ENTRY": e, "compiled": compiled}
-    scope |= {f"D_{name}": value for name, value in e.defaults.items()}
-    exec(compile(f"{head} return compiled(ENTRY)({passed_on(e)})", f"<op {e.name}>", "exec"), scope)
-    f: FunctionType = scope[e.name]
+    code = stub_code(head.removeprefix(f"def {e.name}"), passed_on(e))
+    late = tuple([e.defaults[p] for p in e.params[: e.positional] if p in e.defaults and e.kinds.get(p) != "Ints"])
+    f = FunctionType(code.replace(co_name=e.name, co_qualname=e.name), scope, e.name, late)
+    f.__kwdefaults__ = {p: e.defaults[p] for p in e.params[e.positional :] if p in e.defaults}
+    last = e.params[e.positional - 1] if e.positional else ""
+    if e.kinds.get(last) == "Ints":
+        f.__kwdefaults__[last] = e.defaults.get(last)
+    if "out" not in e.params:
+        f.__kwdefaults__["out"] = None
     f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
     f.entry = e  # type: ignore[attr-defined]
     return f
+
+
+@cache
+def stub_code(parameters: str, arguments: str) -> CodeType:
+    """The code of a function with this signature that has the real code made and runs it. Most ops share a few signatures."""
+    made = compile(f"def op{re.sub(r'=D_[a-z_0-9A-Z]+', '=None', parameters)} return compiled(ENTRY)({arguments})", "<op>", "exec")
+    return next(c for c in made.co_consts if isinstance(c, CodeType))
 
 
 def compiled(e: Entry) -> Any:
@@ -129,6 +145,8 @@ def fast_dtypes(e: Entry) -> frozenset[Any]:
         kinds = kinds | (INTEGERS if "i" in e.accept else frozenset())
     if e.exact and e.dtype == "same":
         kinds = kinds | {bool_}
+    if e.exact and e.dtype is int64:  # counts or places of elements
+        kinds = kinds | INTEGERS | {bool_}
     return frozenset(kinds)
 
 

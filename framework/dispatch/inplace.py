@@ -6,15 +6,16 @@ and V of g), after which every living view of the base takes the node that repla
 
 from __future__ import annotations
 
+import builtins
 from types import FunctionType
 from typing import Any
 
 from backends.numpy.quiet import QUIET, quiet, state
 from framework.core import state as thread
-from framework.core.graph import Leaf
+from framework.core.graph import Leaf, SlowNode
 from framework.core.promotion import check_cast
 from framework.core.shape import broadcast_shapes
-from framework.core.state import STATE
+from framework.core.state import STATE, next_seq
 from framework.core.storage import View, living, storage_of, write
 from framework.core.tensor import FAST, Tensor, arr, make
 
@@ -29,19 +30,32 @@ from .views import mask_of, put, read, replay, self_overlapping
 
 
 def inplace_of(e: Entry, name: str) -> Any:
-    """The method `name` (as `mul_`) that writes the result of `e` into its first operand."""
-    scope: dict[str, Any] = {"E": e, "NAME": name, "assigned": assigned, "__name__": "framework.ops", "FAST": FAST, "FLOATS": FLOATS,
-                             "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET, "state": state, "note": note,
-                             "storage_of": storage_of}  # fmt: skip
+    """The method `name` (as `mul_`) that writes the result of `e` into its first operand; its code is generated at the first call."""
+    scope: dict[str, Any] = {"__name__": "framework.ops", "__builtins__": builtins, "E": e, "NAME": name, "compiled": _compiled}
+    f = FunctionType(_stub.__code__.replace(co_name=name, co_qualname=f"Tensor.{name}"), scope, name)
+    f.__doc__ = f"In-place form of `{e.name}`: writes the result into this tensor and returns it."
+    f.__qualname__ = f"Tensor.{name}"
+    scope["METHOD"] = f
+    return f
+
+
+_stub: Any = lambda self, *args, **kwargs: compiled(METHOD)(self, *args, **kwargs)  # type: ignore[name-defined]  # noqa: E731, F821
+
+
+def _compiled(method: FunctionType) -> FunctionType:
+    """Give an in-place method its generated code."""
+    scope = method.__globals__
+    e, name = scope["E"], scope["NAME"]
+    scope |= {"assigned": assigned, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET,
+              "state": state, "note": note, "storage_of": storage_of}  # fmt: skip
     lines = [f"def {name}(self, *args, **kwargs):"]
     if e.opaque and e.elementwise and e.dtype in ("same", "float") and len(e.params) <= 2:
         lines += _fast_lines(e, name)
     lines += ["    return assigned(E, NAME, self, args, kwargs)"]
-    exec(compile("\n".join(lines), f"<op {name}>", "exec"), scope)
-    f: FunctionType = scope[name]
-    f.__doc__ = f"In-place form of `{e.name}`: writes the result into this tensor and returns it."
-    f.__qualname__ = f"Tensor.{name}"
-    return f
+    made: dict[str, Any] = {}
+    exec(compile("\n".join(lines), f"<op {name}>", "exec"), made)
+    method.__code__ = made[name].__code__
+    return method
 
 
 def _fast_lines(e: Entry, name: str) -> list[str]:
@@ -92,16 +106,19 @@ def assigned(e: Entry, name: str, self: Tensor, args: tuple[Any, ...], kwargs: d
         check_cast(value.dtype, self.dtype)
         if tuple(value.shape) != tuple(self.shape):
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(value.shape)} ({name})")
-    return assign(self, value, name)
+    return assign(self, value, name, overwrite=False)
 
 
-def check_writable(x: Tensor, name: str = "") -> None:
-    """Raise RuntimeError where PyTorch forbids writing to a tensor in place."""
+def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
+    """Raise RuntimeError where PyTorch forbids writing to a tensor in place. overlap: every element gets the same number, so several
+    may lie at one place in memory."""
     if x.is_inference() and not STATE.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.")
     v = x._view
     base = v.base if v is not None else None
     if STATE.grad:
+        if v is not None and v.origin.startswith(CUSTOM) and x.node is not None:
+            _forbidden_view(v)
         if type(x.node) is Leaf and base is None:
             raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to it under "
                                "no_grad(), or to a clone.")  # fmt: skip
@@ -110,12 +127,18 @@ def check_writable(x: Tensor, name: str = "") -> None:
                                "it under no_grad(), or to a clone.")  # fmt: skip
         if v is not None and v.origin and base is not None and (base.node is not None or x.node is not None):
             _forbidden_view(v)
-    if self_overlapping(x):
+    if not overlap and self_overlapping(x):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
 
 
+CUSTOM = "custom Function "  # the origin of views that a custom Function returned, followed by its name
+
+
 def _forbidden_view(v: View) -> None:
+    if v.origin.startswith(CUSTOM):
+        raise RuntimeError(f"Output 0 of {v.origin.removeprefix(CUSTOM)} is a view and is being modified inplace. "
+                           + _CUSTOM_VIEW)  # fmt: skip
     if v.origin == "no_grad":
         raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Clone it, or make "
                            "the view and the write both inside or both outside the no_grad block.")  # fmt: skip
@@ -133,8 +156,11 @@ def preserve(x: Tensor) -> Tensor:
     return make(x.backend, x.backend.clone(arr(x)) if x.backend.aliasing else arr(x), x.dtype, x.node)
 
 
-def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
-    """x := u for the elements that x names, with their history; u is cast and broadcast."""
+def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) -> Tensor:
+    """x := u for the elements that x names, with their history; u is cast and broadcast.
+
+    overwrite: u does not depend on what x held, so x keeps its history with a gradient of zero (False: u's history holds it).
+    """
     if u.backend is not x.backend:
         u = T.to_device(u, x.backend)
     if u.dtype is not x.dtype:
@@ -159,18 +185,85 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_") -> Tensor:
         written = strip(base)
         record(T.write_view.entry, (base, u, mask_of(base, x._view), x._view), (written,), base.dtype)
         node = written.node
-    elif tracked and node is not None and u._view is not None:
-        node = T.clone(u).node  # a view's node must not become the base's: later writes would rebase it twice
+    elif tracked and overwrite:
+        written = strip(base)
+        record(T.overwrite.entry, (base, u), (written,), None)
+        node = written.node
     with quiet():
         write(x, arr(u))
     if STATE.grad:
         note(storage_of(x), name)
     if tracked:
+        if not overwrite and u.node is not None:
+            output_is(u.node, x)
         base.node = node
         for v in living(storage_of(base)):
             if v is not base and v._view is not None and v._view.base is base:
-                v.node = replay(base, v._view).node
+                if v._view.origin.startswith(CUSTOM):
+                    v.node = None if v.node is None else Overwritten(v)
+                else:
+                    v.node = replay(base, v._view).node
     return x
+
+
+class Since:
+    """A storage whose version counts from now: what a node holds that saved the result of an in-place op."""
+
+    __slots__ = ("start", "storage")
+
+    def __init__(self, storage: Any) -> None:
+        self.storage, self.start = storage, storage.version
+
+    @property
+    def version(self) -> int:
+        return self.storage.version - self.start  # type: ignore[no-any-return]
+
+    @property
+    def written_at(self) -> Any:
+        return self.storage.written_at
+
+    def add(self, t: Tensor) -> None:
+        self.storage.add(t)
+
+
+def output_is(n: Any, x: Tensor) -> None:
+    """Tell the node of an in-place op that its output is `x` itself: a later write to x must not go unnoticed."""
+    if "out" not in n.entry.uses or n.level is not None:
+        return
+    since = Since(storage_of(x))
+    array = arr(x) if x.backend.aliasing else None
+    if hasattr(n, "saved_outputs"):
+        n.saved_outputs = {q: (o if array is None else array, since, 0) for q, (o, _, _) in n.saved_outputs.items()}
+    else:
+        n.out, n.out_storage = n.out if array is None else array, since
+
+
+_CUSTOM_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+                "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")  # fmt: skip
+
+
+class Overwritten(SlowNode):
+    """The history of a custom Function's view after its base was written: none that could be right, so reverse raises."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, v: Tensor) -> None:
+        assert v._view is not None and v.node is not None
+        self._name, self.entry = v._view.origin.removeprefix(CUSTOM), T.write_view.entry
+        self.edges, self.saved, self.versions, self.params, self.saved_outputs = (v.node,), (), (), (), {}
+        self.shape, self.dtype, self.level, self.hooks, self.outputs, self.compute = tuple(v.shape), v.dtype, None, None, 1, None
+        self.out = self.out_storage = None
+        self.seq = next_seq()
+
+    def name(self) -> str:
+        """The name of the Function's node, which this one replaces."""
+        return self._name + "Backward"
+
+    def reverse(self, walk: Any, g: Any) -> Any:
+        """RuntimeError, saying what was written."""
+        raise RuntimeError(f"Output 0 of {self._name} is a view and its base or another view of its base has been modified inplace. "
+                           + _CUSTOM_VIEW)  # fmt: skip
 
 
 def _inner(a: Any, b: Any) -> bool:
@@ -202,7 +295,16 @@ def _write_view(xp: Any, base: Any, value: Any, mask: Any, view: Any) -> Any:
 _write_view.__annotations__ = {"base": "Num", "value": "Num", "mask": "Index"}
 
 
+def _overwrite(xp: Any, base: Any, value: Any) -> Any:
+    """The value: what a tensor holds after it was overwritten as a whole."""
+    return value
+
+
+_overwrite.__annotations__ = {"base": "Num", "value": "Num"}
+
+
 def define() -> None:
-    """Register the op that in-place writes to views leave on the tape."""
+    """Register the ops that in-place writes leave on the tape."""
+    register("overwrite", _overwrite, spaces=(), exact=True, vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g))
     register("write_view", _write_view, spaces=(), exact=True,
              vjp=(lambda xp, g, mask: xp.where(mask, xp.full((), 0, xp.like(g)), g), lambda xp, g, view: read(xp, g, view)))  # fmt: skip

@@ -19,7 +19,7 @@ from framework.core.tensor import Tensor, arr
 from .record import record, strip
 from .registry import T
 from .schema import SEQUENCES, Entry
-from .slow import compute_dtype, operands
+from .slow import checked, compute_dtype, operands
 
 new = object.__new__
 
@@ -83,6 +83,7 @@ class Level(Mode):
             return NotImplemented  # nobody below can see into it either: its body runs under the whole stack
         if not (entry.opaque or entry.batch):
             return DECOMPOSE
+        checked(entry, args)
         outs = self.compute(entry, args, mine)
         if entry.view:
             note_view(entry, args, outs[0])

@@ -135,7 +135,7 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
                 o = strip(o)
             else:
                 o = make(backend, o)
-                o.storage = storage
+                o.storage = getattr(storage, "storage", storage)
                 storage.add(o)
             if create and q in e.diff_outs:
                 o.node = n if len(e.outs) == 1 else Pick(n, e.diff_outs.index(q), o)
@@ -184,9 +184,10 @@ def _restore(n: Any, name: str, t: Any, version: Any, edge: Any, tensors: bool, 
         a = arr(t)
         return a if cast is None else cast(a)
     if cast is not None:
-        t = t if t.node is edge and create else strip(t)
-        if create:
-            t.node = edge
+        if t.level is n.level:  # what comes from outside the level keeps its history, which is on a tape of its own
+            t = t if t.node is edge and create else strip(t)
+            if create:
+                t.node = edge
         t = cast(t)
     return t
 

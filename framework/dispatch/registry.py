@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from backends.dtypes import BY_NAME
@@ -39,12 +39,14 @@ def binary(name: str, forward: Callable[..., Any] | None = None, **fields: Any) 
 def _elementwise(name: str, params: tuple[str, ...], forward: Any, fields: dict[str, Any]) -> Any:
     opaque = forward is None
     if forward is None:
-        scope: dict[str, Any] = {}
-        exec(f"def {name}(xp, {', '.join(params)}): return xp.{name}({', '.join(params)})", scope)
-        forward = scope[name]
+        plain = _PLAIN[len(params)]
+        forward = FunctionType(plain.__code__.replace(co_name=name, co_names=(name,)), {}, name)
     forward.__annotations__ = dict.fromkeys(params, "Num")
     fields.setdefault("inplace", fields.get("dtype", "same") in ("same", "float"))
     return register(name, forward, **{"opaque": opaque, "elementwise": True} | fields)
+
+
+_PLAIN: dict[int, Any] = {1: lambda xp, input: xp.op(input), 2: lambda xp, input, other: xp.op(input, other)}
 
 
 def register(name: str, forward: Callable[..., Any], **fields: Any) -> Any:

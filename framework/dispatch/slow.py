@@ -47,6 +47,7 @@ def slow(e: Entry, args: tuple[Any, ...], out: Any = None) -> Any:
             return r
     if e.composite:
         return e.run(None, args)
+    checked(e, args)
     with quiet():
         return base(e, args)
 
@@ -120,12 +121,15 @@ def canonical(e: Entry, args: tuple[Any, ...]) -> tuple[Any, ...]:
         at = [i for i, p in enumerate(e.params) if p in e.static]
         for i, value in zip(at, e.canon(lead, *[values[i] for i in at]), strict=True):
             values[i] = value
-    if not e.composite:
-        if e.elementwise and len(e.tensors) > 1:
-            broadcast_shapes([tuple(a.shape) for a in values if isinstance(a, Tensor)])
-        if e.check:
-            e.check(*values)
     return tuple(values)
+
+
+def checked(e: Entry, args: tuple[Any, ...]) -> None:
+    """Raise what PyTorch raises for these arguments: after the modes that may change them, before any backend is called."""
+    if e.elementwise and len(e.tensors) > 1:
+        broadcast_shapes([tuple(a.shape) for a in args if isinstance(a, Tensor)])
+    if e.check:
+        e.check(*args)
 
 
 def _number(e: Entry, i: int, a: Any) -> Any:
@@ -197,7 +201,8 @@ def base(e: Entry, args: tuple[Any, ...]) -> Any:
         r = e.run(backend, [None if p == e.cast else a for a, p in zip(raw, e.params, strict=True)])
     if e.view:
         return record(e, args, (view_of(e, args, r),), None)
-    outs = tuple([_wrap(backend, x, result if name in e.diff_outs else None)
+    where = args[1] if e.name == "to_device" else backend
+    outs = tuple([_wrap(where, x, result if name in e.diff_outs else None)
                   for name, x in zip(e.outs, r if type(r) is tuple else (r,), strict=True)])  # fmt: skip
     return record(e, args, outs, compute)
 

@@ -58,7 +58,7 @@ class ConvertMethods:
         def convert(tensor: Tensor) -> Tensor:
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             options = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-            if tensor.is_meta and device is not None and framework.device(device).type != "meta":
+            if tensor.device.type == "meta" and device is not None and framework.device(device).type != "meta":
                 raise NotImplementedError(
                     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
                     "torch.nn.Module.to() when moving module from meta to a different device."

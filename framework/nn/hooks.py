@@ -267,15 +267,13 @@ class _Call:
         self.ran: set[int] = set()
 
     def run(self) -> Any:
-        from framework.nn.backward_hooks import BackwardHooks, register_on_grad_fn
-
         module = self.module
         # Which backward hooks take part is settled before the forward hooks run, which may register more of them.
         before = [*_global(BACKWARD_PRE), *module._backward_pre_hooks.values()]
         full = [*_global(FULL_BACKWARD), *(module._backward_hooks.values() if module._is_full_backward_hook is True else ())]
         partial = [*_global(BACKWARD), *(module._backward_hooks.values() if module._is_full_backward_hook is False else ())]
         self.run_pre_hooks()
-        watch = BackwardHooks(module, full, before) if full or before else None
+        watch = _watch(module, full, before) if full or before else None
         if watch is not None:
             self.args = watch.watch_inputs(self.args)
         self.result = module.forward(*self.args, **self.kwargs)
@@ -291,6 +289,8 @@ class _Call:
                 )
             self.result = watch.watch_outputs(self.result)
         if partial:
+            from framework.nn.backward_hooks import register_on_grad_fn
+
             register_on_grad_fn(self.args, self.result, [WrappedHook(hook, module) for hook in partial])
         return self.result
 
@@ -347,3 +347,9 @@ class _Call:
 
 def _global(kind: str) -> Iterable[Callable[..., Any]]:
     return [entry.hook for entry in global_call_hooks.values() if entry.kind == kind] if global_call_hooks else ()
+
+
+def _watch(module: Any, hooks: list[Any], pre_hooks: list[Any]) -> Any:
+    from framework.nn.backward_hooks import BackwardHooks
+
+    return BackwardHooks(module, hooks, pre_hooks)

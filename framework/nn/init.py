@@ -88,7 +88,7 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
             stacklevel=2,
         )
-    return tensor if tensor.is_meta else _trunc_normal(tensor, mean, std, a, b, generator=generator)
+    return tensor if tensor.device.type == "meta" else _trunc_normal(tensor, mean, std, a, b, generator=generator)
 
 
 @_drawn
@@ -154,7 +154,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups != 0:
         raise ValueError("dim 0 must be divisible by groups")
-    if tensor.is_meta:
+    if tensor.device.type == "meta":
         return tensor
     channels = tensor.shape[0] // groups
     centre = tuple(size // 2 for size in tensor.shape[2:])
@@ -228,7 +228,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    return tensor if tensor.numel() == 0 or tensor.is_meta else _orthogonal(tensor, gain, generator=generator)
+    return tensor if tensor.numel() == 0 or tensor.device.type == "meta" else _orthogonal(tensor, gain, generator=generator)
 
 
 @_drawn
@@ -248,7 +248,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor if tensor.is_meta else _sparse(tensor, sparsity, std, generator=generator)
+    return tensor if tensor.device.type == "meta" else _sparse(tensor, sparsity, std, generator=generator)
 
 
 @_drawn

@@ -243,7 +243,7 @@ class StateMethods:
                     f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
                     f"model is {target.shape}."
                 )
-            if target.is_meta and not value.is_meta and not assign:
+            if target.device.type == "meta" and value.device.type != "meta" and not assign:
                 warnings.warn(
                     f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
                     "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "

@@ -34,6 +34,17 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     ranges,
     new,
     compare,
+    norm,
+    distance,
+    loss,
+    classes,
+    padding,
+    rearrange,
+    embedding,
+    copying,
+    random,
+    random_sampling,
+    random_inplace,
 )
 
 _inplace.define()

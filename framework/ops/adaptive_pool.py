@@ -1,6 +1,6 @@
 """Pooling to a given output size, and the inverse of max pooling.
 
-Window i of `out` along a dimension of size n covers the places from floor(i n / out) up to, not including, ceil((i + 1) n / out).
+Along a dimension of size n, window i of `out` begins at floor(i n / out) and ends before ceil((i + 1) n / out).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _output_size(name, dims, input, output_size, channels):
     lead = input.ndim - dims
     for d in range(lead - 1 if channels else lead, input.ndim):
         if not input.shape[d]:
-            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                               f"{list(input.shape)} with dimension {d} being empty")  # fmt: skip
+            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
+                               f"has sizes {list(input.shape)} with dimension {d} being empty")  # fmt: skip
     if isinstance(output_size, (tuple, list)) and dims > 1:
         wanted = [input.shape[lead + i] if n is None and i < dims else n for i, n in enumerate(output_size)]
     else:
@@ -38,7 +38,8 @@ def _output_size(name, dims, input, output_size, channels):
         raise RuntimeError(f"{name}(): output_size must have {dims} elements, but got {list(output_size)}")
     wanted = tuple([as_int(n, "output_size") for n in wanted])
     if min(wanted) < 0:
-        raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0 but received {list(wanted)}")
+        raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0 but received "
+                           f"{list(wanted)}")  # fmt: skip
     return wanted
 
 
@@ -80,13 +81,13 @@ def adaptive_avg_pool1d(input: Num, output_size):
 
 @op(composite=True, method=False, spaces=("nn.functional",))
 def adaptive_avg_pool2d(input: Num, output_size):
-    """The means of windows that cover input (N, C, H, W) or (C, H, W) evenly; output_size is an int or a pair, None keeps a size."""
+    """The means of windows that cover input (N, C, H, W) or (C, H, W) evenly; None in output_size keeps a size."""
     return _mean("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @op(composite=True, method=False, spaces=("nn.functional",))
 def adaptive_avg_pool3d(input: Num, output_size):
-    """The means of windows that cover input (N, C, D, H, W) or (C, D, H, W) evenly; output_size is an int or three, None keeps a size."""
+    """The means of windows that cover input (N, C, D, H, W) or (C, D, H, W) evenly. See `adaptive_avg_pool2d`."""
     return _mean("adaptive_avg_pool3d", 3, input, output_size)
 
 
@@ -127,7 +128,7 @@ def _maxima(x, out):
 
 @op(composite=True, method=False, spaces=("nn.functional",))
 def adaptive_max_pool1d(input: Num, output_size, return_indices=False):
-    """The maxima of `output_size` windows that cover input (N, C, L) or (C, L) evenly; with `return_indices` also their places."""
+    """The maxima of `output_size` windows that cover input (N, C, L) or (C, L) evenly, and their places if asked."""
     return _largest("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
@@ -139,7 +140,7 @@ def adaptive_max_pool2d(input: Num, output_size, return_indices=False):
 
 @op(composite=True, method=False, spaces=("nn.functional",))
 def adaptive_max_pool3d(input: Num, output_size, return_indices=False):
-    """The maxima of windows that cover input (N, C, D, H, W) or (C, D, H, W) evenly; None in output_size keeps a size."""
+    """The maxima of windows that cover input (N, C, D, H, W) or (C, D, H, W) evenly. See `adaptive_max_pool2d`."""
     return _largest("adaptive_max_pool3d", 3, input, output_size, return_indices)
 
 
@@ -167,10 +168,10 @@ PUBLIC[""]["adaptive_max_pool1d"] = adaptive_max_pool1d_with_indices  # outside 
 # ------------------------------------------------------------------------------------ the inverse of max pooling
 def _unpool(name, dims, input, indices, kernel_size, stride, padding, output_size):
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}: Input to {name} should be a {dims + 1}d or {dims + 2}d Tensor, but got {list(input.shape)}")
+        raise RuntimeError(f"Input to {name} should be {dims + 1}d or {dims + 2}d, but got {list(input.shape)}")
     if tuple(indices.shape) != tuple(input.shape):
-        raise RuntimeError(f"{name}: Expected shape of indices to be the same as that of the input tensor ({list(input.shape)}), but got "
-                           f"indices of shape {list(indices.shape)}")  # fmt: skip
+        raise RuntimeError(f"{name}: Expected shape of indices to be the same as that of the input tensor "
+                           f"({list(input.shape)}), but got indices of shape {list(indices.shape)}")  # fmt: skip
     if indices.dtype.name != "int64":
         raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}")
     size = _unpooled_size(name, dims, input, kernel_size, stride, padding, output_size)
@@ -187,11 +188,12 @@ def _unpooled_size(name, dims, input, kernel_size, stride, padding, output_size)
         return tuple(usual)
     size = tuple(output_size)[2:] if len(output_size) == dims + 2 else tuple(output_size)
     if len(size) != dims:
-        raise ValueError(f"{name}: output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
-                         f"'{len(output_size)}'")  # fmt: skip
+        raise ValueError(f"{name}: output_size should be a sequence containing {dims} or {dims + 2} elements, but it "
+                         f"has a length of '{len(output_size)}'")  # fmt: skip
     for d, (n, have, s) in enumerate(zip(size, usual, stride)):
         if not have - s < n < have + s:
-            raise ValueError(f'{name}: invalid output_size "{list(output_size)}" (dim {d} must be between {have - s} and {have + s})')
+            raise ValueError(f'{name}: invalid output_size "{list(output_size)}" (dim {d} must be between {have - s} '
+                             f"and {have + s})")  # fmt: skip
     return size
 
 
@@ -200,8 +202,8 @@ def _placed(name, x, indices, size):
     if indices.level is None and indices.numel():
         low, high = T.amin(indices).item(), T.amax(indices).item()
         if low < 0 or high >= volume:
-            raise RuntimeError(f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of size "
-                               f"{'x'.join(map(str, size))})")  # fmt: skip
+            raise RuntimeError(f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of "
+                               f"size {'x'.join(map(str, size))})")  # fmt: skip
     places, zeros = _flat(T, indices, volume), T.full((int(np.prod(shape)),), 0, x)
     return T.reshape(T.index_copy(zeros, 0, places, T.reshape(x, (x.shape.numel(),))), shape)
 
@@ -210,7 +212,7 @@ def _placed(name, x, indices, size):
 def max_unpool1d(input: Num, indices: Index, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros with the elements of `input` at the places that `max_pool1d` gave as `indices`.
 
-    The result has the size (L - 1) stride - 2 padding + kernel_size, or `output_size`, which may differ by less than a stride.
+    The result has the size (L - 1) stride - 2 padding + kernel_size, or `output_size`, less than a stride away from it.
     """
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 

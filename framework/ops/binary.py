@@ -21,11 +21,12 @@ def _no_bool_minus(input, other):
 add = binary("add", linear="jointly", vjp=(lambda g: g, lambda g: g))
 sub = binary("sub", linear="jointly", vjp=(lambda g: g, lambda g: -g), check=_no_bool_minus, inplace=True)
 mul = binary("mul", deriv=(lambda other: other, lambda input: input))
-div = binary("div", dtype="float", deriv=(lambda other: 1 / other, lambda other, out: -out / other))
+# The quotient is not saved: writing to it in place must leave the gradient alone, as in PyTorch.
+div = binary("div", dtype="float", deriv=(lambda other: 1 / other, lambda input, other: -(input / other) / other))
 rsub = binary("rsub", lambda xp, input, other: xp.sub(other, input), linear="jointly", vjp=(lambda g: -g, lambda g: g), check=_no_bool_minus,
               inplace=False)  # fmt: skip
 rdiv = binary("rdiv", lambda xp, input, other: xp.div(other, input), dtype="float", spaces=(),
-              deriv=(lambda input, out: -out / input, lambda input: 1 / input), inplace=False)  # fmt: skip
+              deriv=(lambda input, other: -(other / input) / input, lambda input: 1 / input), inplace=False)  # fmt: skip
 maximum = binary("maximum", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
 minimum = binary("minimum", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),

@@ -8,7 +8,6 @@ from typing import Any
 from backends import dtypes as dt
 from framework.core.device import backend_of, device
 from framework.core.graph import Leaf
-from framework.core.state import STATE
 from framework.core.tensor import Tensor, make
 from framework.dispatch import inplace
 from framework.dispatch.registry import T, attach, op
@@ -104,17 +103,15 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     inplace.check_writable(self, "copy_")
     if not isinstance(src, Tensor):
         src = make(self.backend, self.backend.full((), src, self.dtype), self.dtype)
-    if src.requires_grad and STATE.grad:
-        src = T.clone(src)
     return inplace.assign(self, src, "copy_")
 
 
 def _filled(self: Tensor, value: Any, name: str) -> Tensor:
-    inplace.check_writable(self, name)
+    inplace.check_writable(self, name, overlap=True)
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return inplace.assign(self, T.clone(value) if value.requires_grad else value, name)
+        return inplace.assign(self, value, name)
     from framework.dispatch.slow import scalar
 
     return inplace.assign(self, make(self.backend, scalar(self.backend, value, self.dtype), self.dtype), name)

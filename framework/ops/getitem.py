@@ -1,8 +1,8 @@
-"""Reading and writing `x[key]`, and `index_put`: a plan of views and index tensors, carried out by the primitives.
+"""Reading `x[key]`: the view of the key's plan, then index tensors.
 
-Reading: the view of the plan, then `index_select` along one dimension, or along the indexed dimensions flattened to one with
-the index numbers combined. Writing: the same with `index_copy` or `index_add` back, so history follows from theirs; where
-nothing is tracked and arrays alias, the elements are written in place and nothing else is touched.
+One index tensor is `index_select` along its dimension. Of several, the indexed dimensions are flattened to one and the
+indices combined to one number, so that `index_select` serves again, and its derivative, batching rule and range check
+with it.
 """
 
 from __future__ import annotations
@@ -14,30 +14,36 @@ import numpy as np
 
 from backends.dtypes import int64
 from framework.core.indexing import Plan, basic, joint_shape, plan
-from framework.core.number import as_number
-from framework.core.promotion import scalar_type_name
 from framework.core.state import ACTIVE, STATE
-from framework.core.storage import storage_of
 from framework.core.tensor import FAST, Tensor, arr, make
-from framework.dispatch.errors import not_a_tensor
-from framework.dispatch.inplace import assign, check_writable, note, preserve
-from framework.dispatch.registry import T, attach, op
-from framework.dispatch.schema import Num
+from framework.dispatch.registry import T, attach
 from framework.ops.index_range import from_host, from_start, on_device_of
 
 FULL = slice(None)
-select_rows, copy_rows, add_rows, slice_ = T.index_select, T.index_copy, T.index_add, T.slice
+select_rows, slice_ = T.index_select, T.slice
 
 
-# --------------------------------------------------------------------------------------------------------------- reading
+# -------------------------------------------------------------------------------------------------------------- reading
 def getitem(self, key):
-    """x[key] with PyTorch's rules: a view for ints, slices, None and Ellipsis, a new tensor for index tensors and masks."""
-    shape = self.array.shape if self.array is not None else self.shape
+    """x[key] by PyTorch's rules: a view for ints, slices, None and Ellipsis, else a new tensor."""
+    if type(self) not in FAST and (hook := overriding(self)) is not None:
+        return hook(Tensor.__getitem__, (type(self),), (self, key), {})
+    array = self.array
+    shape = self.shape if array is None else array.shape
+    if type(key) is int and shape and 0 <= key < shape[0]:
+        return slice_(self, (key,))
     simple = basic(key, shape)
     if simple is not None:
         return slice_(self, simple)
-    if type(self) not in FAST and (hook := overriding(self)) is not None:
-        return hook(Tensor.__getitem__, (type(self),), (self, key), {})
+    if (
+        type(key) in FAST
+        and key.dtype is int64
+        and key.backend is self.backend
+        and key.ndim
+        and shape
+        and 0 not in shape
+    ):
+        return select_rows(self, 0, key)  # the commonest index tensor needs no plan
     return read(self, plan(key, shape, number_of))
 
 
@@ -65,13 +71,22 @@ def read(x: Tensor, p: Plan) -> Tensor:
         return x
     if len(p.indices) == 1:
         dim, value, mask = p.indices[0]
+        if mask and is_at_hand(x) and (key := native_key(x, p)) is not None:
+            shape, size = x.array.shape, value.shape
+            rows = x.array if len(size) == 1 else x.array.reshape((*shape[:dim], prod(size), *shape[dim + len(size) :]))
+            return make(x.backend, rows.take(x.backend.positions(key[-1]), dim), x.dtype)
         if mask:
             return _masked(x, dim, value)
         index = placed(x, value)
         if 0 in index.shape or 0 not in x.shape:
             return select_rows(x, dim, index)
+    elif is_at_hand(x) and (key := native_key(x, p)) is not None:
+        try:
+            return make(x.backend, x.array[key], x.dtype)
+        except (IndexError, ValueError):
+            pass  # what is wrong is said below, in our words
     dims, columns, joint = columns_of(x, p)
-    x, dim, index = _flattened(x, dims, columns, p.place)
+    x, dim, index = flattened(x, dims, columns, p.place)
     return select_rows(x, dim, T.expand(index, joint) if tuple(index.shape) != joint else index)
 
 
@@ -87,8 +102,8 @@ def viewed(x: Tensor, p: Plan) -> Tensor:
 def positions(x: Tensor, mask: Tensor) -> Tensor:
     """The row-major positions of a mask's True elements. Reads the mask on the host where sizes must be known there."""
     if type(mask) is np.ndarray:
-        return placed(x, np.flatnonzero(mask))
-    return slice_(T.nonzero(T.reshape(on_device_of(x, mask), (-1,))), (FULL, 0))
+        return from_host(x, np.flatnonzero(mask))
+    return T.positions(on_device_of(x, mask))
 
 
 def placed(x: Tensor, index) -> Tensor:
@@ -130,7 +145,7 @@ def columns_of(x: Tensor, p: Plan):
     return dims, columns, joint
 
 
-def _flattened(x, dims, columns, place):
+def flattened(x, dims, columns, place):
     """x with the indexed dimensions made one, that dimension, and the index into it."""
     shape = tuple(x.shape)
     if len(dims) == 1:
@@ -158,220 +173,32 @@ def _combined(columns, sizes):
     return total
 
 
-# --------------------------------------------------------------------------------------------------------------- writing
-def setitem(self, key, value):
-    """x[key] = value: value is a tensor that broadcasts to x[key] (leading ones aside), or a number."""
-    if type(self) not in FAST and (hook := overriding(self)) is not None:
-        hook(Tensor.__setitem__, (type(self),), (self, key, value), {})
-        return
-    array = self.array
-    shape = array.shape if array is not None else self.shape
-    simple = basic(key, shape)
-    if simple is not None:
-        if not _stored(self, array, simple, value):
-            copy_into(slice_(self, simple), value)
-        return
-    if key is False:
-        return
-    if key is True:
-        copy_into(slice_(self, (None,)), value)
-        return
-    p = plan(key, shape, number_of)
-    target = viewed(self, p)
-    if not p.indices:
-        copy_into(target, value)
-    else:
-        put_into(target, p, value)
+# ----------------------------------------------------------------------------------------------------- the native array
+def is_at_hand(x: Tensor) -> bool:
+    """Whether x may be read through its native array: no history, no mode, a library that checks indices."""
+    return (
+        type(x) in FAST
+        and not ACTIVE
+        and x.backend.aliasing
+        and x.backend.guards
+        and (x.node is None or not STATE.grad)
+    )
 
 
-def _stored(x, array, key, value):
-    """Write straight through the native view, where it is no more than that; False: it may be more."""
-    if not is_plain(x, value) or not array.flags.forc or x.is_inference():
-        return False
-    kind, d = type(value), x.dtype
-    if kind in FAST:
-        source, target = value.array, array[(*key, ...)]
-        if value.dtype is not d or source.shape and source.shape != target.shape[-source.ndim :]:
-            return False
-        target[...] = source
-    elif kind is float and d.category == 2 and -65504 <= value <= 65504 or kind is bool:
-        array[key] = value
-    elif kind is int and d.category and (0 <= value < 128 or d.is_signed and -128 <= value < 0):
-        array[key] = value
-    else:
-        return False
-    noticed(x, "setitem")
-    return True
+def native_key(x: Tensor, p: Plan):
+    """The indices of a plan as one key of its view's native array; None if one of them is elsewhere."""
+    key, end = [], 0
+    for dim, value, mask in p.indices:
+        key += [FULL] * (dim - end)
+        if type(value) is np.ndarray:
+            value = x.backend.asarray(value)
+        elif type(value) in FAST and value.backend is x.backend:
+            value = arr(value)
+        else:
+            return None
+        key.append(value != 0 if mask and value.dtype.kind == "u" else value)
+        end = dim + (value.ndim if mask else 1)
+    return tuple(key)
 
 
-def copy_into(target: Tensor, value) -> None:
-    """target := value, with history."""
-    check_writable(target, "setitem")
-    value = as_values(target, value)
-    extra = value.ndim - target.ndim
-    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
-        value = T.reshape(value, tuple(value.shape[extra:]))
-    if tuple(value.shape) != tuple(target.shape):
-        value = T.expand(value, tuple(target.shape))
-    assign(target, value, "setitem")
-
-
-def as_values(x: Tensor, value) -> Tensor:
-    """What is assigned, as a tensor: a number in the dtype of x."""
-    if isinstance(value, Tensor):
-        return value
-    return T.full((), as_number(value, x.dtype), x)
-
-
-def put_into(x: Tensor, p: Plan, value, accumulate: bool = False) -> None:
-    """x[indices of the plan] := or += value, in place."""
-    values = as_values(x, value)
-    if not accumulate and (mask := lone_mask(x, p)) is not None and values.numel() == 1:
-        x.masked_fill_(mask, T.reshape(values, ()) if values.ndim else values)
-        return
-    same_dtype(x, values)
-    check_writable(x, "index_put_")
-    if is_plain(x, values):
-        dims, columns, joint = columns_of(x, p)
-        key = [FULL] * (dims[-1] + 1)
-        for d, c in zip(dims, columns):
-            key[d] = arr(c)
-        write_native(x, tuple(key), arr(fitted_values(values, result_shape(x, p, dims, joint))), accumulate, "index_put_")
-    else:
-        tracked = STATE.grad and (x.node is not None or values.node is not None)
-        assign(x, put(preserve(x) if tracked else x, p, values, accumulate), "index_put_")
-
-
-def lone_mask(x: Tensor, p: Plan) -> Tensor | None:
-    """The mask of a plan that has nothing else, in a shape that broadcasts to x."""
-    if len(p.indices) != 1 or not p.indices[0].mask:
-        return None
-    dim, mask, _ = p.indices[0]
-    mask = placed(x, mask)
-    if mask.dtype.kind != "b":
-        mask = T.ne(mask, 0)
-    tail = x.ndim - dim - mask.ndim
-    return T.reshape(mask, (*mask.shape, *[1] * tail)) if tail else mask
-
-
-def result_shape(x, p, dims, joint):
-    """The shape of x indexed by a plan."""
-    rest = [n for d, n in enumerate(x.shape) if d not in dims]
-    return (*rest[: p.place], *joint, *rest[p.place :])
-
-
-def same_dtype(x, values):
-    if values.dtype is not x.dtype:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{scalar_type_name(x.dtype)} for the destination and {scalar_type_name(values.dtype)} for the source."
-        )
-
-
-def fitted_values(values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The values in the shape of what they overwrite."""
-    have = tuple(values.shape)
-    kept = have
-    while len(kept) > len(shape) and kept[0] == 1:
-        kept = kept[1:]
-    lead = len(shape) - len(kept)
-    if lead < 0 or any(n != 1 and n != m for n, m in zip(kept, shape[lead:])):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of shape {list(shape)}"
-        )
-    if kept != have:
-        values = T.reshape(values, kept)
-    return T.expand(values, shape) if kept != shape else values
-
-
-def put(x: Tensor, p: Plan, values: Tensor, accumulate: bool) -> Tensor:
-    """x with the elements a plan's indices name replaced by `values`, or with these added."""
-    dims, columns, joint = columns_of(x, p)
-    shape = tuple(x.shape)
-    values = fitted_values(values, result_shape(x, p, dims, joint))
-    flat, dim, index = _flattened(x, dims, columns, p.place)
-    if tuple(index.shape) != joint:
-        index = T.expand(index, joint)
-    flat = (add_rows if accumulate else copy_rows)(flat, dim, index, values)
-    if len(dims) == 1:
-        return flat
-    if dims == list(range(p.place, p.place + len(dims))):
-        return T.reshape(flat, shape)
-    others = [d for d in range(len(shape)) if d not in dims]
-    order = [*dims, *others]
-    flat = T.reshape(flat, tuple([shape[d] for d in order]))
-    return T.permute(flat, tuple([order.index(d) for d in range(len(shape))]))
-
-
-# ------------------------------------------------------------------------------------ writing through the native array
-def is_plain(x: Tensor, *others) -> bool:
-    """Whether a write to x may go straight into its array: arrays alias, no mode watches, nothing has history."""
-    if ACTIVE or type(x) not in FAST or not x.backend.aliasing:
-        return False
-    grad = STATE.grad
-    for t in others:
-        if type(t) in FAST:
-            if t.backend is not x.backend or grad and t.node is not None:
-                return False
-        elif isinstance(t, Tensor):
-            return False
-    view = x._view
-    return not grad or x.node is None and (view is None or view.base is None or view.base.node is None)
-
-
-def write_native(x: Tensor, key, values, accumulate: bool, name: str) -> None:
-    """array[key] := or += values; `check_writable` comes first."""
-    x.backend.write_indexed(x.array, key, values, accumulate)
-    noticed(x, name)
-
-
-def noticed(x: Tensor, name: str) -> None:
-    """Count a write to x."""
-    storage = x.storage or storage_of(x)
-    storage.version += 1
-    if STATE.grad:
-        note(storage, name)
-
-
-# ------------------------------------------------------------------------------------------------------------- index_put
-def _tensors_plan(x, indices, name):
-    """The plan of a tuple of index tensors (None: the whole dimension)."""
-    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
-    for i, t in enumerate(indices):
-        if t is not None and not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
-    if all(t is None for t in indices):
-        raise RuntimeError(f"{name}(): needs at least one index tensor")
-    return plan(tuple([FULL if t is None else T.reshape(t, (1,)) if t.ndim == 0 else t for t in indices]), x.shape)
-
-
-def _values_tensor(values, name):
-    if not isinstance(values, Tensor):
-        not_a_tensor(name, "values", 1, values)
-
-
-@op(composite=True)
-def index_put(input: Num, indices, values: Num, accumulate=False):
-    """`input` with the elements `input[indices]` replaced by `values`, which broadcast to them, or with these added.
-
-    indices: tuple of index tensors and masks, None for a whole dimension. Where `accumulate` is False and an index appears
-    twice, which value is kept is undefined. IndexError for an index out of range, RuntimeError for values of another dtype
-    (a single value goes through a mask in any dtype) or a shape that does not broadcast.
-    """
-    _values_tensor(values, "index_put")
-    p = _tensors_plan(input, indices, "index_put")
-    if not accumulate and (mask := lone_mask(input, p)) is not None and values.numel() == 1:
-        return T.masked_fill(input, mask, T.reshape(values, ()))
-    same_dtype(input, values)
-    return put(input, p, values, accumulate)
-
-
-def index_put_(self, indices, values, accumulate=False):
-    """In-place form of `index_put`: only the elements named are written."""
-    _values_tensor(values, "index_put_")
-    put_into(self, _tensors_plan(self, indices, "index_put_"), values, accumulate)
-    return self
-
-
-attach(__getitem__=getitem, __setitem__=setitem, index_put_=index_put_)
+attach(__getitem__=getitem)

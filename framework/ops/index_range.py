@@ -1,4 +1,4 @@
-"""Integer index tensors: their dtype, their range, and negative numbers counted from the end, before a backend sees them."""
+"""Integer index tensors before a backend sees them: their dtype, their range, negative numbers counted from the end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from framework.core.indexing import check_bounds
 from framework.core.promotion import scalar_type_name
 from framework.core.tensor import Tensor, arr, make
 from framework.dispatch.registry import T
+
+
+def sizes(t: Tensor) -> tuple[int, ...]:
+    """The shape as a plain tuple."""
+    a = t.array
+    return tuple(t.shape) if a is None else a.shape
 
 
 def extent(index: Tensor) -> tuple[int, int] | None:
@@ -33,7 +39,7 @@ def extent(index: Tensor) -> tuple[int, int] | None:
 
 
 def natural(index: Tensor, size: int) -> bool:
-    """Whether every element is known to lie in [0, size). A host array takes one reduction: negative numbers read as huge."""
+    """Whether every element is known to lie in [0, size). A host array takes one reduction: negatives read as huge."""
     a = index.array
     if type(a) is np.ndarray and a.dtype == np.int64:
         return not a.size or bool(np.maximum.reduce(a.view(np.uint64), None) < size)
@@ -42,10 +48,16 @@ def natural(index: Tensor, size: int) -> bool:
 
 
 def check_range(input, dim, index, *rest) -> None:
-    """IndexError for an element outside [-size, size): what the primitives check where the backend's own error is none."""
+    """IndexError for an element outside [-size, size): what the primitives check where the backend does not."""
     found = extent(index)
     if found is not None and input.shape:
         check_bounds(*found, input.shape[dim], dim)
+
+
+def check_elements(input, dim, index, *rest) -> None:
+    """RuntimeError for an element outside [0, size): the same for `gather`, `scatter` and their kin."""
+    size = input.shape[dim] if input.shape else 1
+    check_natural(index, size, out_of_bounds(dim, size, RuntimeError))
 
 
 def from_start(index: Tensor, size: int, dim: int) -> Tensor:
@@ -94,7 +106,8 @@ def on_device_of(x: Tensor, index: Tensor) -> Tensor:
         return index
     if index.backend.name != "cpu":
         raise RuntimeError(
-            f"indices should be either on cpu or on the same device as the indexed tensor ({x.device}), got {index.device}"
+            f"indices should be either on cpu or on the same device as the indexed tensor ({x.device}), got "
+            f"{index.device}"
         )
     return T.to_device(index, x.backend)
 

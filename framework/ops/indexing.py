@@ -1,11 +1,12 @@
-"""The index primitives: each read with the write that is its transpose. Other indexing is composed of these and of views.
+"""The index primitives: each read with the write that is its transpose. Other indexing is made of them and of views.
 
 `index` has int64 elements in [-size, size). In `index_select`, `index_add` and `index_copy` it may have any number of
-dimensions: they stand where dimension `dim` of the input stood. In `gather`, `scatter` and `scatter_add` it has as many as the
-input, and its other dimensions may be smaller. The public functions of these names check more; see `index.py`, `scatter.py`.
+dimensions: they stand where dimension `dim` of the input stood. In `gather`, `scatter` and `scatter_add` it has as many
+as the input, and its other dimensions may be smaller. The public functions of these names check more; see `index.py`,
+`scatter.py`.
 
-The gradient of a write that overwrites (`index_copy`, `scatter`) is right for distinct indices; of several writes to one place
-each gets the whole gradient, as in PyTorch, where which of them wins is undefined.
+The gradient of a write that overwrites (`index_copy`, `scatter`) is right for distinct indices; of several writes to
+one place each gets the whole gradient, as in PyTorch, where which of them wins is undefined.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from backends.dtypes import int64
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Dim, Index, Num
-from framework.ops.index_range import check_range
+from framework.ops.index_range import check_elements, check_range
 
 
 def _zeros(xp, g, shape):
@@ -29,7 +30,7 @@ def summed_at(xp, g, shape, dim, index, write):
     return xp.astype(write(_zeros(xp, wide, shape), dim, index, wide), d)
 
 
-# ------------------------------------------------------------------------------------ whole slices: batching rules first
+# ----------------------------------------------------------------------------------- whole slices: batching rules first
 def _moved(x, source, target):
     dims = [d for d in range(x.ndim) if d != source]
     dims.insert(target, source)
@@ -106,15 +107,15 @@ def index_copy(xp, input: Num, dim, index: Index, source: Num):
     return xp.index_copy(input, dim, index, source)
 
 
-# ----------------------------------------------------------------------------------------------------- single elements
-@op(opaque=True, linear="each", exact=True, spaces=(), check=check_range,
+# ------------------------------------------------------------------------------------------------------ single elements
+@op(opaque=True, linear="each", exact=True, spaces=(), check=check_elements,
     vjp=(lambda xp, g, dim, index, shape: summed_at(xp, g, shape, dim, index, xp.scatter_add),))  # fmt: skip
 def gather(xp, input: Num, dim: Dim, index: Index):
     """For each element of the index, the element of `input` at its place, with the index along `dim`."""
     return xp.gather(input, dim, index)
 
 
-@op(opaque=True, linear="jointly", exact=True, spaces=(), check=check_range,
+@op(opaque=True, linear="jointly", exact=True, spaces=(), check=check_elements,
     vjp=(lambda xp, g, dim, index: xp.scatter(g, dim, index, _zeros(xp, g, index.shape)),
          lambda xp, g, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 def scatter(xp, input: Num, dim: Dim, index: Index, src: Num):
@@ -122,7 +123,7 @@ def scatter(xp, input: Num, dim: Dim, index: Index, src: Num):
     return xp.scatter(input, dim, index, src)
 
 
-@op(opaque=True, linear="jointly", spaces=(), check=check_range,
+@op(opaque=True, linear="jointly", spaces=(), check=check_elements,
     vjp=(lambda g: g, lambda xp, g, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 def scatter_add(xp, input: Num, dim: Dim, index: Index, src: Num):
     """`input` with the elements of `src`, which has the index's shape, added where `gather` would read."""
@@ -137,46 +138,52 @@ def _extreme_vjp(xp, g, input, dim, index, src, out):
     return mine * share, theirs * xp.gather(share, dim, index)
 
 
-@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_range, vjp=_extreme_vjp)
+@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_elements, vjp=_extreme_vjp)
 def scatter_amax(xp, input: Num, dim: Dim, index: Index, src: Num):
     """The largest of each element of `input` and the elements of `src` that the index sends there; nan wins."""
     return xp.scatter_amax(input, dim, index, src)
 
 
-@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_range, vjp=_extreme_vjp)
+@op(opaque=True, exact=True, spaces=(), accept="biuf", check=check_elements, vjp=_extreme_vjp)
 def scatter_amin(xp, input: Num, dim: Dim, index: Index, src: Num):
     """The smallest of each element of `input` and the elements of `src` that the index sends there; nan wins."""
     return xp.scatter_amin(input, dim, index, src)
 
 
 def _prod_vjp(xp, g, input, dim, index, src):
-    """Each factor gets the product of the others: with one zero among them only that factor gets any, with two none does."""
+    """Each factor gets the product of the others: with one zero only that factor gets any, with two none does."""
     none, one = _zeros(xp, g, ()), xp.full((), 1, xp.like(g))
     zero_in, zero_src = xp.eq(input, 0), xp.eq(src, 0)
     count = xp.scatter_add(xp.astype(zero_in, xp.dtype_of(g)), dim, index, xp.astype(zero_src, xp.dtype_of(g)))
     safe_in, safe_src = xp.where(zero_in, one, input), xp.where(zero_src, one, src)
     rest = xp.conj(xp.scatter_prod(safe_in, dim, index, safe_src)) * g
     no_zero, one_zero = xp.where(xp.eq(count, 0), rest, none), xp.where(xp.eq(count, 1), rest, none)
-    at = lambda y: xp.gather(y, dim, index)  # noqa: E731
+    at = lambda y: xp.gather(y, dim, index)
     return (xp.where(zero_in, one_zero, no_zero / xp.conj(safe_in)),
             xp.where(zero_src, at(one_zero), at(no_zero) / xp.conj(safe_src)))  # fmt: skip
 
 
-@op(opaque=True, spaces=(), check=check_range, vjp=_prod_vjp)
+@op(opaque=True, spaces=(), check=check_elements, vjp=_prod_vjp)
 def scatter_prod(xp, input: Num, dim: Dim, index: Index, src: Num):
     """Each element of `input` times the elements of `src` that the index sends there."""
     return xp.scatter_prod(input, dim, index, src)
 
 
-# -------------------------------------------------------------------------------------------------------- where not zero
+# ------------------------------------------------------------------------------------------------------- where not zero
 def _no_batch(fn, size, flags, args):
     raise RuntimeError(
-        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between examples, so "
-        "there is no result of one shape. Use torch.where, or assign through the mask."
+        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between examples, "
+        "so there is no result of one shape. Use torch.where, or assign through the mask."
     )
 
 
-@op(opaque=True, dtype=int64, spaces=(), batch=_no_batch)
+@op(opaque=True, dtype=int64, exact=True, spaces=(), batch=_no_batch)
 def nonzero(xp, input: Num):
     """The coordinates of the elements that are not zero, one row each, in row-major order."""
     return xp.nonzero(input)
+
+
+@op(opaque=True, dtype=int64, exact=True, spaces=(), batch=_no_batch)
+def positions(xp, input: Num):
+    """The row-major positions of the elements that are not zero."""
+    return xp.positions(input)

@@ -1,7 +1,7 @@
 """Pooling: maxima and means over windows, over windows that fit an output size, and the way back.
 
-Shapes: input (N, C, *S) or (C, *S); the result has (S + 2 padding - dilation (kernel - 1) - 1) / stride + 1 places along each
-dimension, rounded down, or up with `ceil_mode`, where a last window must start inside the input or its left padding.
+Shapes: input (N, C, *S) or (C, *S). Along a dimension it gives (S + 2 padding - dilation (kernel - 1) - 1) / stride
++ 1 places, rounded down, or up with `ceil_mode`: then a last window must start inside the input or its left padding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from framework.dispatch.schema import Num
 from .spatial import examples_as_images, numbers
 
 
-# ------------------------------------------------------------------------------------ elements of spatial planes by number
+# ---------------------------------------------------------------------------- elements of spatial planes by number
 def _flat(xp, indices, size):
     """Places in planes of `size` elements as places in all the planes of (N, C), one after the other."""
     shape = tuple(indices.shape)
@@ -65,7 +65,8 @@ def avg_pool_sum(xp, input: Num, kernel, stride, padding, ceil_mode):
 
 
 @op(opaque=True, linear="each", spaces=(), accept="iufc", batch=examples_as_images,
-    vjp=(lambda xp, g, kernel, stride, padding, ceil_mode: xp.avg_pool_sum(g, kernel, stride, padding, ceil_mode),))  # fmt: skip
+    vjp=(lambda xp, g, kernel, stride, padding, ceil_mode:
+         xp.avg_pool_sum(g, kernel, stride, padding, ceil_mode),))  # fmt: skip
 def avg_pool_spread(xp, cotangent: Num, kernel, stride, padding, ceil_mode, size):
     """The transpose of `avg_pool_sum`, whose input has the spatial size `size`."""
     return xp.avg_pool_spread(cotangent, kernel, stride, padding, ceil_mode, size)
@@ -74,18 +75,19 @@ def avg_pool_spread(xp, cotangent: Num, kernel, stride, padding, ceil_mode, size
 # ------------------------------------------------------------------------------------ checks
 def _check_input(name, dims, input):
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-                           f"got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
+                           f"size for input, but got: {list(input.shape)}")  # fmt: skip
     if 0 in input.shape[input.ndim - dims - 1 :]:
-        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, with "
-                           f"non-zero size for non-batch dimensions, but got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
+                           f"size for input, with non-zero size for non-batch dimensions, but got: {list(input.shape)}"
+                           )  # fmt: skip
 
 
 def _lengths(name, dims, what, value):
     places = numbers(value, dims, what)
     if places is None:
-        allowed = "an int, or a sequence of one" if dims == 1 else f"a single int, or a tuple of {('two', 'three')[dims - 2]} ints"
-        raise RuntimeError(f"{name}: {what} must be {allowed}, but got {what}={list(value)}")
+        allowed = ("one int", "two ints", "three ints")[dims - 1]
+        raise RuntimeError(f"{name}: {what} must be a single int, or a tuple of {allowed}, got {what}={list(value)}")
     return places
 
 
@@ -101,13 +103,13 @@ def _window(name, dims, input, kernel_size, stride, padding, dilation, ceil_mode
     if min(padding) < 0:
         raise RuntimeError(f"{name}: padding must be non-negative, but got padding={list(padding)}")
     if any(p > k // 2 for p, k in zip(padding, kernel)):
-        raise RuntimeError(f"{name}: padding should be at most half of kernel size, but got padding={list(padding)} and "
-                           f"kernel_size={list(kernel)}")  # fmt: skip
+        raise RuntimeError(f"{name}: padding should be at most half of kernel size, but got padding={list(padding)} "
+                           f"and kernel_size={list(kernel)}")  # fmt: skip
     size = tuple(input.shape[input.ndim - dims :])
     out = pool_output_size(size, kernel, stride, padding, dilation, ceil_mode)
     if min(out) < 1:
-        raise RuntimeError(f"{name}: Given input size: {list(size)}. Calculated output size: {list(out)}. Output size is too small for "
-                           f"kernel_size={list(kernel)}")  # fmt: skip
+        raise RuntimeError(f"{name}: Given input size: {list(size)}. Calculated output size: {list(out)}. Output size "
+                           f"is too small for kernel_size={list(kernel)}")  # fmt: skip
     return kernel, stride, padding, dilation
 
 
@@ -130,15 +132,15 @@ def _largest(name, dims, input, kernel_size, stride, padding, dilation, ceil_mod
 def max_pool1d(input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of input (N, C, L) or (C, L); with `return_indices` also its place, int64.
 
-    stride: kernel_size by default. padding: at most half of kernel_size; it counts as minus infinity. Of equal elements the
-    first is chosen, nan before all others. The gradient goes to the chosen element.
+    stride: kernel_size by default. padding: at most half of kernel_size; it counts as minus infinity. Of equal elements
+    the first is chosen, nan before all others. The gradient goes to the chosen element.
     """
     return _largest("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @op(composite=True, method=False, spaces=("", "nn.functional"))
 def max_pool2d(input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """The largest element of each window of input (N, C, H, W) or (C, H, W); lengths are ints or pairs. See `max_pool1d`."""
+    """The largest element of each window of input (N, C, H, W) or (C, H, W). See `max_pool1d`."""
     return _largest("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -149,19 +151,25 @@ def max_pool3d(input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil
 
 
 @op(composite=True, method=False, spaces=("", "nn.functional"))
-def max_pool1d_with_indices(input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True):
+def max_pool1d_with_indices(
+    input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True
+):
     """`max_pool1d` and the places of the maxima."""
     return _largest("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 @op(composite=True, method=False, spaces=("nn.functional",))
-def max_pool2d_with_indices(input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True):
+def max_pool2d_with_indices(
+    input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True
+):
     """`max_pool2d` and the places of the maxima."""
     return _largest("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 @op(composite=True, method=False, spaces=("nn.functional",))
-def max_pool3d_with_indices(input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True):
+def max_pool3d_with_indices(
+    input: Num, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True
+):
     """`max_pool3d` and the places of the maxima."""
     return _largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
@@ -207,27 +215,31 @@ def _mean(name, dims, input, kernel_size, stride, padding, ceil_mode, count_incl
 def avg_pool1d(input: Num, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of input (N, C, L) or (C, L).
 
-    stride: kernel_size by default. padding: zeros, at most half of kernel_size, counted as elements by `count_include_pad`.
-    What a last window has beyond the padding (`ceil_mode`) never counts.
+    stride: kernel_size by default. padding: zeros, at most half of kernel_size, counted as elements by
+    `count_include_pad`. What a last window has beyond the padding (`ceil_mode`) never counts.
     """
     return _mean("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 @op(composite=True, method=False, spaces=("nn.functional",))
-def avg_pool2d(input: Num, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    """The mean of each window of input (N, C, H, W) or (C, H, W), or its sum over `divisor_override`. See `avg_pool1d`."""
+def avg_pool2d(
+    input: Num, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of input (N, C, H, W) or (C, H, W), or its sum over `divisor_override`."""
     return _mean("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @op(composite=True, method=False, spaces=("nn.functional",))
-def avg_pool3d(input: Num, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    """The mean of each window of input (N, C, D, H, W) or (C, D, H, W), or its sum over `divisor_override`. See `avg_pool1d`."""
+def avg_pool3d(
+    input: Num, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of input (N, C, D, H, W) or (C, D, H, W). See `avg_pool1d`, `avg_pool2d`."""
     return _mean("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @op(composite=True, method=False, spaces=("nn.functional",))
 def lp_pool1d(input: Num, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The p-norm of each window, p = norm_type: the root of the sum of powers. Its gradient is nan where the sum is 0."""
+    """The p-norm of each window, p = norm_type: the root of the sum of powers. The gradient of a norm 0 is nan."""
     return _norm(avg_pool1d, 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 

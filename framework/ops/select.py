@@ -20,7 +20,9 @@ def _select_key(input, dim, index, name="select"):
     dim, index = wrap_dim(dim, input.ndim), as_int(index, "index")
     size = input.shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"{name}(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
+        raise IndexError(
+            f"{name}(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
     return (*[FULL] * dim, index % size)
 
 
@@ -32,7 +34,7 @@ def select(input: Num, dim, index):
 
 @op(composite=True)
 def narrow(input: Num, dim, start, length):
-    """The view of `length` elements from `start` along `dim`. `start` may be a 0-d integer tensor; negative counts from the end.
+    """The view of `length` elements from `start` along `dim`. `start`, an int or 0-d tensor, may count from the end.
 
     IndexError for a start out of range, RuntimeError if the view would end beyond the dimension.
     """

@@ -1,4 +1,4 @@
-"""What convolutions and poolings share: numbers a dimension, dtype names in errors, the batch axis of vmap in another place."""
+"""What convolutions and poolings share: numbers a dimension, dtype names in errors, moving the batch axis of vmap."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def short_name(t) -> str:
 
 
 def join_axis(x, at: int, groups: int = 1):
-    """(B, ..., groups*D, ...) with the axis B of all examples joined to dimension `at` of one: (..., groups*B*D, ...)."""
+    """(B, ..., groups*D, ...) with the axis of examples joined to dimension `at` of each: (..., groups*B*D, ...)."""
     size, *shape = x.shape
     x = T.reshape(x, (size, *shape[:at], groups, shape[at] // groups, *shape[at + 1 :]))
     x = T.permute(x, (*range(1, at + 2), 0, *range(at + 2, x.ndim)))

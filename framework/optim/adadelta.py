@@ -8,6 +8,7 @@ import framework
 from framework.core.tensor import Tensor
 from framework.optim.parameterwise import (
     ParameterwiseOptimizer,
+    add_product,
     add_scaled,
     advance,
     at_least_zero,
@@ -58,7 +59,7 @@ class Adadelta(ParameterwiseOptimizer):
         advance(group, state)
         grad = decayed(grad, param, group["weight_decay"])
         rho, eps = group["rho"], group["eps"]
-        square = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
-        delta = state["acc_delta"].add(eps).sqrt() / square.add(eps).sqrt() * grad
-        state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        square = add_product(state["square_avg"].mul_(rho), grad, grad, 1 - rho)
+        delta = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * grad
+        add_product(state["acc_delta"].mul_(rho), delta, delta, 1 - rho)
         add_scaled(param, delta, -number(group["lr"]))

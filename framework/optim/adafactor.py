@@ -6,7 +6,15 @@ from typing import Any
 
 import framework
 from framework.core.tensor import Tensor
-from framework.optim.parameterwise import ParameterwiseOptimizer, advance, check_lr, new_step, number
+from framework.optim.parameterwise import (
+    ParameterwiseOptimizer,
+    add_scaled,
+    advance,
+    blend,
+    check_lr,
+    new_step,
+    number,
+)
 
 __all__ = ["Adafactor"]
 
@@ -54,8 +62,9 @@ class Adafactor(ParameterwiseOptimizer):
         state = {"step": new_step(group, param)}
         shape = tuple(param.shape)
         if param.dim() > 1:
-            state["row_var"] = param.new_zeros((*shape[:-1], 1))
-            state["col_var"] = param.new_zeros((*shape[:-2], 1, shape[-1]))
+            options = {"dtype": param.dtype, "device": param.device}
+            state["row_var"] = framework.zeros((*shape[:-1], 1), **options)
+            state["col_var"] = framework.zeros((*shape[:-2], 1, shape[-1]), **options)
         else:
             state["variance"] = framework.zeros_like(param)
         return state
@@ -71,13 +80,13 @@ class Adafactor(ParameterwiseOptimizer):
             param.mul_(1 - lr * group["weight_decay"])
         square = grad * grad
         if grad.dim() > 1:
-            rows = state["row_var"].lerp_(square.mean(dim=-1, keepdim=True), new)
-            columns = state["col_var"].lerp_(square.mean(dim=-2, keepdim=True), new)
+            rows = blend(state["row_var"], square.mean(dim=-1, keepdim=True), new)
+            columns = blend(state["col_var"], square.mean(dim=-2, keepdim=True), new)
             variance = rows @ columns / rows.mean(dim=-2, keepdim=True).clamp(min=eps1)
         else:
-            variance = state["variance"].lerp_(square, new)
+            variance = blend(state["variance"], square, new)
         update = variance.clamp(min=eps1 * eps1).rsqrt() * grad
-        param.add_(update, alpha=-rate / max(1.0, _rms(update) / group["d"]))
+        add_scaled(param, update, -rate / max(1.0, _rms(update) / group["d"]))
 
 
 def _rms(values: Tensor) -> float:

@@ -72,5 +72,5 @@ class Adagrad(ParameterwiseOptimizer):
         step = advance(group, state)
         grad = decayed(grad, param, group["weight_decay"])
         lr = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-        total = state["sum"].addcmul_(grad, grad, value=1)
-        add_ratio(param, grad, total.sqrt().add(group["eps"]), -lr)
+        total = state["sum"].add_(grad * grad)
+        add_ratio(param, grad, total.sqrt() + group["eps"], -lr)

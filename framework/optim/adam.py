@@ -8,9 +8,11 @@ import framework
 from framework.core.tensor import Tensor
 from framework.optim.parameterwise import (
     ParameterwiseOptimizer,
+    add_product,
     add_ratio,
     advance,
     at_least_zero,
+    blend,
     check_betas,
     check_fused,
     check_lr,
@@ -105,11 +107,11 @@ class Adam(ParameterwiseOptimizer):
         else:
             grad = decayed(grad, param, group["weight_decay"])
         mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
+        blend(mean, grad, 1 - beta1)
         if isinstance(beta2, Tensor):
-            square.lerp_(grad * grad, 1 - beta2)
+            blend(square, grad * grad, 1 - beta2)
         else:
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            add_product(square.mul_(beta2), grad, grad, 1 - beta2)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             largest.copy_(framework.maximum(largest.clone(), square))

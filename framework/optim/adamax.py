@@ -11,6 +11,7 @@ from framework.optim.parameterwise import (
     add_ratio,
     advance,
     at_least_zero,
+    blend,
     check_betas,
     check_lr,
     decayed,
@@ -58,8 +59,8 @@ class Adamax(ParameterwiseOptimizer):
         step = advance(group, state)
         grad = decayed(grad, param, group["weight_decay"])
         beta1, beta2 = group["betas"]
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
+        mean = blend(state["exp_avg"], grad, 1 - beta1)
         norm = state["exp_inf"]
-        norm.copy_(framework.maximum(norm * beta2, grad.abs().add(group["eps"])))
+        norm.copy_(framework.maximum(norm * beta2, grad.abs() + group["eps"]))
         divisor = norm.clone() if framework.is_grad_enabled() else norm
         add_ratio(param, mean, divisor, -(number(group["lr"]) / (1 - beta1**step)))

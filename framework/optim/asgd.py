@@ -10,6 +10,7 @@ from framework.optim.parameterwise import (
     ParameterwiseOptimizer,
     advance,
     at_least_zero,
+    blend,
     check_lr,
     decayed,
     new_step,
@@ -63,7 +64,7 @@ class ASGD(ParameterwiseOptimizer):
         param.mul_(1 - group["lambd"] * rate)
         param.sub_(grad * rate)
         if capturable or mu.item() != 1:
-            mean.add_(param.sub(mean).mul_(mu if capturable else mu.item()))
+            blend(mean, param, mu if capturable else mu.item())
         else:
             mean.copy_(param)
         eta.copy_(_as_tensor(lr / (1 + group["lambd"] * lr * step) ** group["alpha"], eta))

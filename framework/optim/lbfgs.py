@@ -8,7 +8,7 @@ from typing import Any
 import framework
 from framework.core.tensor import Tensor
 from framework.optim.optimizer import Optimizer
-from framework.optim.parameterwise import check_lr, number
+from framework.optim.parameterwise import add_scaled, check_lr, number
 
 __all__ = ["LBFGS"]
 
@@ -58,7 +58,7 @@ class LBFGS(Optimizer):
         for param in self._params:
             values = framework.view_as_real(param) if param.is_complex() else param
             piece = direction[offset : offset + values.numel()]
-            values.add_(piece.reshape(values.shape), alpha=length)
+            add_scaled(values, piece.reshape(values.shape), length)
             offset += values.numel()
 
     # ------------------------------------------------------------ the step
@@ -82,7 +82,7 @@ class LBFGS(Optimizer):
         loss, grad = float(first_loss), self._flat_grad()
         evaluations = 1
         state["func_evals"] += 1
-        if grad.abs().max() <= tolerance_grad:
+        if grad.abs().amax() <= tolerance_grad:
             return first_loss
         direction, length = state.get("d"), state.get("t")
         previous_grad, previous_loss = state.get("prev_flat_grad"), state.get("prev_loss")
@@ -96,7 +96,7 @@ class LBFGS(Optimizer):
                 direction = self._direction(state, grad, grad - previous_grad, direction * length, group["history_size"])
             previous_grad, previous_loss = grad.clone(), loss
             length = min(1.0, 1.0 / grad.abs().sum().item()) * lr if start else lr
-            slope = grad.dot(direction).item()
+            slope = (grad @ direction).item()
             if slope > -tolerance_change:
                 break
             used = 0
@@ -112,8 +112,8 @@ class LBFGS(Optimizer):
             state["func_evals"] += used
             if (
                 evaluations >= group["max_eval"]
-                or grad.abs().max() <= tolerance_grad
-                or (direction * length).abs().max() <= tolerance_change
+                or grad.abs().amax() <= tolerance_grad
+                or (direction * length).abs().amax() <= tolerance_change
                 or abs(loss - previous_loss) < tolerance_change
             ):
                 break
@@ -124,7 +124,7 @@ class LBFGS(Optimizer):
     def _direction(state: dict[str, Any], grad: Tensor, change: Tensor, moved: Tensor, history: int) -> Tensor:
         """- H grad, H the inverse Hessian that the last moves and changes of the gradient suggest (two-loop recursion)."""
         changes, moves, weights = state["old_dirs"], state["old_stps"], state["ro"]
-        curvature = change.dot(moved).item()
+        curvature = (change @ moved).item()
         if curvature > 1e-10:
             if len(changes) == history:
                 for kept in (changes, moves, weights):
@@ -132,16 +132,16 @@ class LBFGS(Optimizer):
             changes.append(change)
             moves.append(moved)
             weights.append(1.0 / curvature)
-            state["H_diag"] = curvature / change.dot(change).item()
+            state["H_diag"] = curvature / (change @ change).item()
         factors = state.setdefault("al", [None] * history)
         direction = grad.neg()
         for i in range(len(changes) - 1, -1, -1):
-            factors[i] = moves[i].dot(direction).item() * weights[i]
-            direction.add_(changes[i], alpha=-factors[i])
+            factors[i] = (moves[i] @ direction).item() * weights[i]
+            add_scaled(direction, changes[i], -factors[i])
         direction = direction * state["H_diag"]
         for i in range(len(changes)):
-            back = changes[i].dot(direction).item() * weights[i]
-            direction.add_(moves[i], alpha=factors[i] - back)
+            back = (changes[i] @ direction).item() * weights[i]
+            add_scaled(direction, moves[i], factors[i] - back)
         return direction
 
     def _search(
@@ -154,9 +154,9 @@ class LBFGS(Optimizer):
             loss, grad = float(closure()), self._flat_grad()
             for param, value in zip(self._params, start, strict=True):
                 param.copy_(value)
-            return loss, grad, grad.dot(direction).item()
+            return loss, grad, (grad @ direction).item()
 
-        reach = direction.abs().max().item()
+        reach = direction.abs().amax().item()
         return strong_wolfe(at, length, (loss, grad.clone(), slope), reach, max_evaluations=limit)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import framework
 from framework.core.tensor import Tensor
-from framework.optim.parameterwise import ParameterwiseOptimizer, check_lr, number
+from framework.optim.parameterwise import ParameterwiseOptimizer, add_scaled, blend, check_lr, number
 
 __all__ = ["Muon"]
 
@@ -61,8 +61,8 @@ class Muon(ParameterwiseOptimizer):
 
     def _update(self, group: dict[str, Any], param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
         momentum, lr = group["momentum"], number(group["lr"])
-        buffer = state["momentum_buffer"].lerp_(grad, 1 - momentum)
-        update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
+        buffer = blend(state["momentum_buffer"], grad, 1 - momentum)
+        update = grad + (buffer - grad) * momentum if group["nesterov"] else buffer
         update = _orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
         rows, columns = param.shape
         if group["adjust_lr_fn"] == "match_rms_adamw":
@@ -70,7 +70,7 @@ class Muon(ParameterwiseOptimizer):
         else:
             scale = math.sqrt(max(1, rows / columns))
         param.mul_(1 - lr * group["weight_decay"])
-        param.add_(update.to(param.dtype), alpha=-lr * scale)
+        add_scaled(param, update.to(param.dtype), -lr * scale)
 
 
 def _orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
@@ -87,5 +87,5 @@ def _orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], st
     x = x / x.norm().clamp(min=eps)
     for _ in range(steps):
         gram = x @ x.mT
-        x = framework.addmm(x, framework.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        x = x * a + (gram * b + gram @ gram * c) @ x
     return x.mT if tall else x

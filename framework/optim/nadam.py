@@ -8,9 +8,11 @@ import framework
 from framework.core.tensor import Tensor
 from framework.optim.parameterwise import (
     ParameterwiseOptimizer,
+    add_product,
     add_ratio,
     advance,
     at_least_zero,
+    blend,
     check_betas,
     check_lr,
     decayed,
@@ -71,8 +73,8 @@ class NAdam(ParameterwiseOptimizer):
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
         state["mu_product"] *= mu
         product = state["mu_product"] if group["capturable"] else state["mu_product"].item()
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        divisor = square.div(1 - beta2**step).sqrt().add(group["eps"])
+        mean = blend(state["exp_avg"], grad, 1 - beta1)
+        square = add_product(state["exp_avg_sq"].mul_(beta2), grad, grad, 1 - beta2)
+        divisor = (square / (1 - beta2**step)).sqrt() + group["eps"]
         add_ratio(param, grad, divisor, -lr * (1.0 - mu) / (1.0 - product))
         add_ratio(param, mean, divisor, -lr * mu_next / (1.0 - product * mu_next))

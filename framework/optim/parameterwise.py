@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import framework
-from framework.core.tensor import Tensor
+from framework.core.tensor import Tensor, arr
 from framework.optim.optimizer import Optimizer
 
 __all__ = [
-    "ParameterwiseOptimizer", "add_ratio", "add_scaled", "at_least_zero", "check_betas", "check_fused", "check_lr", "evaluate",
-    "number",
+    "ParameterwiseOptimizer", "add_product", "add_ratio", "add_scaled", "advance", "at_least_zero", "blend", "check_betas",
+    "check_fused", "check_lr", "decayed", "evaluate", "new_step", "number", "step_dtype",
 ]  # fmt: skip
 
 CAPTURABLE_DEVICES = ("cuda",)
@@ -106,7 +106,7 @@ def step_dtype() -> Any:
 def advance(group: dict[str, Any], state: dict[str, Any]) -> Any:
     """Count one step; the count as a number, or as a tensor where no number may leave the device."""
     step = state["step"]
-    step += 1
+    step.add_(1)
     return step if group.get("capturable") else step.item()
 
 
@@ -119,20 +119,24 @@ def number(value: Any) -> Any:
 
 def add_scaled(param: Tensor, values: Tensor, factor: Any) -> None:
     """param += factor values."""
-    if isinstance(factor, Tensor):
-        param.add_(values * factor)
-    else:
-        param.add_(values, alpha=factor)
+    param.add_(values * factor)
 
 
 def add_ratio(param: Tensor, values: Tensor, divisor: Tensor, factor: Any) -> None:
     """param += factor values / divisor."""
-    if isinstance(factor, Tensor):
-        param.addcdiv_(values * factor, divisor)
-    elif framework.is_grad_enabled():  # the graph saves `values`, which a later step changes
-        param.addcdiv_(values.clone(), divisor, value=factor)
-    else:
-        param.addcdiv_(values, divisor, value=factor)
+    if framework.is_grad_enabled():  # the graph saves `values`, which a later step changes
+        values = values.clone()
+    param.add_(values / divisor * factor)
+
+
+def add_product(total: Tensor, a: Tensor, b: Tensor, factor: Any = 1) -> Tensor:
+    """total += factor a b; returns total."""
+    return total.add_(a * b * factor)
+
+
+def blend(mean: Tensor, values: Tensor, share: Any) -> Tensor:
+    """mean += share (values - mean); returns mean."""
+    return mean.add_((values - mean) * share)
 
 
 def decayed(grad: Tensor, param: Tensor, weight_decay: Any) -> Tensor:
@@ -140,22 +144,22 @@ def decayed(grad: Tensor, param: Tensor, weight_decay: Any) -> Tensor:
     weight_decay = number(weight_decay)
     if isinstance(weight_decay, Tensor):
         return grad + param.clone() * weight_decay
-    return grad.add(param, alpha=weight_decay) if weight_decay != 0 else grad
+    return grad + param * weight_decay if weight_decay != 0 else grad
 
 
 def evaluate(params: Iterable[Tensor], state: dict[Any, Any]) -> None:
     """Have lazy backends compute the parameters and their state now, all at once, so that no graph of steps builds up."""
     pending: dict[Any, list[Any]] = {}
     for param in params:
-        backend = getattr(param, "backend", None)
-        if backend is None or not backend.lazy:
+        backend = param.backend
+        if not backend.capabilities.lazy:
             continue
         tensors = [param, *(value for value in state.get(param, {}).values() if isinstance(value, Tensor))]
         for tensor in tensors:
             if tensor.backend is backend:
                 pending.setdefault(backend, []).append(tensor)
     for backend, tensors in pending.items():
-        backend.evaluate([tensor.native() for tensor in tensors])
+        backend.evaluate([arr(tensor) for tensor in tensors])
 
 
 # ---------------------------------------------------------------- what the constructors refuse

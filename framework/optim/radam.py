@@ -8,8 +8,10 @@ import framework
 from framework.core.tensor import Tensor
 from framework.optim.parameterwise import (
     ParameterwiseOptimizer,
+    add_product,
     advance,
     at_least_zero,
+    blend,
     check_betas,
     check_lr,
     decayed,
@@ -65,15 +67,15 @@ class RAdam(ParameterwiseOptimizer):
         else:
             grad = decayed(grad, param, group["weight_decay"])
         beta1, beta2 = group["betas"]
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        mean = blend(state["exp_avg"], grad, 1 - beta1)
+        square = add_product(state["exp_avg_sq"].mul_(beta2), grad, grad, 1 - beta2)
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         limit = 2 / (1 - beta2) - 1
         length = limit - 2 * step * beta2**step / correction2
 
         def rectified() -> Any:
             ratio = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
-            return ratio**0.5 * (correction2**0.5 / square.sqrt().add(group["eps"]))
+            return ratio**0.5 * (correction2**0.5 / (square.sqrt() + group["eps"]))
 
         update = mean / correction1 * lr
         if isinstance(length, Tensor):

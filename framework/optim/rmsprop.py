@@ -8,10 +8,12 @@ import framework
 from framework.core.tensor import Tensor
 from framework.optim.parameterwise import (
     ParameterwiseOptimizer,
+    add_product,
     add_ratio,
     add_scaled,
     advance,
     at_least_zero,
+    blend,
     check_lr,
     decayed,
     new_step,
@@ -65,13 +67,13 @@ class RMSprop(ParameterwiseOptimizer):
         advance(group, state)
         grad = decayed(grad, param, group["weight_decay"])
         alpha, lr = group["alpha"], number(group["lr"])
-        square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        square = add_product(state["square_avg"].mul_(alpha), grad, grad, 1 - alpha)
         if group["centered"]:
-            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
-            square = square.addcmul(mean, mean, value=-1)
-        divisor = square.sqrt().add(group["eps"])
+            mean = blend(state["grad_avg"], grad, 1 - alpha)
+            square = square - mean * mean
+        divisor = square.sqrt() + group["eps"]
         if group["momentum"] > 0:
-            buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, divisor)
+            buffer = state["momentum_buffer"].mul_(group["momentum"]).add_(grad / divisor)
             add_scaled(param, buffer, -lr)
         else:
             add_ratio(param, grad, divisor, -lr)

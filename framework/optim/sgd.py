@@ -72,6 +72,6 @@ class SGD(ParameterwiseOptimizer):
             if buffer is None:
                 buffer = state["momentum_buffer"] = grad.detach().clone()
             else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+                add_scaled(buffer.mul_(momentum), grad, 1 - group["dampening"])
+            grad = grad + buffer * momentum if group["nesterov"] else buffer
         add_scaled(param, grad, -number(group["lr"]))

@@ -12,10 +12,17 @@ import pytest
 from backends import registry
 from backends.array_api import ArrayAPI
 
+from .cupy_stand_in import installed
 
-@pytest.fixture(scope="session", params=["cpu", "frozen", "array_api", "mlx:cpu"])
+
+@pytest.fixture(scope="session", params=["cpu", "frozen", "array_api", "mlx:cpu", "cupy_stand_in"])
 def b(request: pytest.FixtureRequest) -> Any:
-    """A backend: NumPy, its frozen twin, the array-API default over array_api_compat's NumPy, MLX on the CPU."""
+    """A backend: NumPy, its frozen twin, the array-API default over array_api_compat's NumPy, MLX on the CPU, and the CuPy
+    adapter over a stand-in.
+    """
+    if request.param == "cupy_stand_in":
+        with installed() as module:
+            return module.load(0)
     if request.param == "array_api":
         return ArrayAPI(array_api_compat.numpy, np.ndarray)
     if request.param.startswith("mlx") and importlib.util.find_spec("mlx") is None:

@@ -205,6 +205,16 @@ def _indexing() -> list[Case]:
         found = np.array([i for i, v in np.ndenumerate(held) if v != 0], np.int64).reshape(-1, 2)
         cases.append(Case("nonzero", "2-d", d, (held,), found))
         cases.append(Case("nonzero", "0-d", d, (zero,), np.zeros((1, 0), np.int64)))
+        cases.append(Case("positions", "2-d", d, (held,), found @ [3, 1]))
+        cases.append(Case("positions", "0-d", d, (zero,), np.zeros(1, np.int64)))
+        if not d.is_complex:
+            for name, f in (("scatter_amax", np.maximum), ("scatter_amin", np.minimum), ("scatter_prod", np.multiply)):
+                small, other = x.clip(0, 3) if d.kind != "b" else x, source[:2, :5]
+                reduced = small.copy()
+                for (i, j, k), m in np.ndenumerate(at):
+                    reduced[i, m, k] = f(reduced[i, m, k], other[i, j, k])
+                cases.append(Case(name, "part", d, (small, 1, at, other), reduced, 8))
+                cases.append(Case(name, "empty", d, (small, 1, at[:, :0], other[:, :0]), small))
     cases.append(Case("index_select", "negative", dt.float32, (np.arange(4, dtype="f4"), 0, np.array([-1, -4])), np.array([3, 0], "f4")))
     return cases
 

@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
-from backends import dtypes as dt
 from backends import registry
 
 from .compare import NUMPY, check, native, primitive, primitives, rounded, values, wide
 from .elementwise_table import OWN_TYPE, ROWS, Row
-from .structure_table import CASES as CASES_OF_STRUCTURE
-from .structure_table import Case
+from .structure_table import CASES, Case
 
-CASES = [pytest.param(row, d, id=f"{row.name}-{d.name}") for row in ROWS for d in row.dtypes]
+STRUCTURE: dict[str, list[Case]] = {}  # name and label: the cases, one for each dtype
+for _case in CASES:
+    STRUCTURE.setdefault(f"{_case.name}-{_case.label}", []).append(_case)
 
 
-@pytest.mark.parametrize(("row", "d"), CASES)
-def test_against_the_reference(b: Any, row: Row, d: Any) -> None:
-    f = primitive(b, row.name, d)
-    if row.name == "float_power" and dt.float64 not in b.capabilities.dtypes:
-        pytest.skip(f"{b.name} has no float64")
-    args = row.operands(d)
-    if row.name in OWN_TYPE:
-        want = OWN_TYPE[row.name](*args)
-    else:
-        want = rounded(row.reference(*map(wide, args)), row.result(d))
-    check(values(b, f(*native(b, args))), want, row.ulps, row.signed_zero, row.scale)
+def arguments(b: Any, case: Case) -> list[Any]:
+    return native(b, [native(b, a) if type(a) is list else a for a in case.args])
+
+
+@contextmanager
+def told(d: Any) -> Iterator[None]:
+    """Name the dtype in a failure."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"dtype: {d.name}")
+        raise
+
+
+@pytest.mark.parametrize("row", [pytest.param(r, id=f"{r.name}-{r.dtypes[0].name}") for r in ROWS])
+def test_against_the_reference(b: Any, row: Row) -> None:
+    f = primitive(b, row.name)
+    for d in row.dtypes:
+        if d in b.capabilities.dtypes and row.result(d) in b.capabilities.dtypes:
+            args = row.operands(d)
+            want = OWN_TYPE[row.name](*args) if row.name in OWN_TYPE else row.reference(*map(wide, args))
+            with told(d):
+                check(values(b, f(*native(b, args))), rounded(want, row.result(d)), row.ulps, row.signed_zero, row.scale)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1,)])
@@ -53,21 +67,22 @@ def test_broadcasting(b: Any, name: str) -> None:
     np.testing.assert_array_equal(values(b, f(*native(b, (x, y)))), values(b, f(*native(b, whole))))
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=f"{c.name}-{c.label}-{c.dtype.name}") for c in CASES_OF_STRUCTURE])
-def test_structure(b: Any, case: Case) -> None:
-    f = primitive(b, case.name, case.dtype)
-    operands = [[b.asarray(a) for a in arg] if type(arg) is list else arg for arg in case.args]
-    got = values(b, f(*native(b, operands)))
-    pairs = zip(got, case.want, strict=True) if type(got) is tuple else [(got, case.want)]
-    for result, want in pairs:
-        check(result, want, case.ulps, scale=case.scale)
+@pytest.mark.parametrize("label", STRUCTURE)
+def test_structure(b: Any, label: str) -> None:
+    cases = [c for c in STRUCTURE[label] if c.dtype in b.capabilities.dtypes]
+    f = primitive(b, STRUCTURE[label][0].name)
+    for case in cases:
+        got = values(b, f(*arguments(b, case)))
+        for result, want in zip(got, case.want, strict=True) if type(got) is tuple else [(got, case.want)]:
+            with told(case.dtype):
+                check(result, want, case.ulps, scale=case.scale)
 
 
-@pytest.mark.parametrize("name", sorted({c.name for c in CASES_OF_STRUCTURE}))
+@pytest.mark.parametrize("name", sorted({c.name for c in CASES}))
 def test_operands_stay_as_they_were(b: Any, name: str) -> None:
-    case = next(c for c in CASES_OF_STRUCTURE if c.name == name)
+    case = next(c for c in CASES if c.name == name)
     f = primitive(b, name, case.dtype)
-    operands = native(b, [[b.asarray(a) for a in arg] if type(arg) is list else arg for arg in case.args])
+    operands = arguments(b, case)
     f(*operands)
     for before, operand in zip(case.args, operands, strict=True):
         if isinstance(before, np.ndarray):
@@ -78,6 +93,8 @@ def test_operands_stay_as_they_were(b: Any, name: str) -> None:
 @pytest.mark.parametrize("name", ["index_select", "gather", "index_add", "index_copy", "scatter", "scatter_add"])
 def test_an_index_out_of_range_raises(b: Any, name: str, bad: int) -> None:
     f = primitive(b, name)
+    if not b.guards and b.device_type == "cuda":
+        pytest.skip("indices wrap here, so the framework looks at them first")
     x, index = b.asarray(np.zeros(4, np.float32)), b.asarray(np.array([0, bad]))
     more = [b.asarray(np.ones(2, np.float32))] if name not in ("index_select", "gather") else []
     with pytest.raises(IndexError):
@@ -101,10 +118,10 @@ def test_a_step_of_zero_raises(b: Any) -> None:
 def test_every_primitive_has_a_case() -> None:
     """What NumPy and CuPy share is the whole set; a primitive without a case here or in a test by name fails this."""
     making = {"asarray", "to_numpy", "astype", "full", "arange", "dtype_of", "like", "evaluate"}
-    storage = {"write", "read_at", "write_at"}
+    storage = {"write", "write_indexed", "write_scattered", "write_where", "read_at", "write_at"}
     windows = {"conv", "conv_input", "conv_weight", "max_pool", "avg_pool_sum", "avg_pool_spread"}
     elsewhere = making | storage | windows  # test_conversion, test_storage, test_conformance_windows
-    covered = {r.name for r in ROWS} | {c.name for c in CASES_OF_STRUCTURE} | elsewhere
+    covered = {r.name for r in ROWS} | {c.name for c in CASES} | elsewhere
     assert primitives(registry.load(registry.parse("cpu"))) - covered == set()
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from backends import dtypes as dt
 
+from tests.references.windows import convolution, largest, windows
+
 from .compare import native, primitive, values
-from .test_convolution import direct
-from .test_pooling import largest, windows
 from .windows_cases import Conv, Pool, convolutions, normal, poolings, unhurried
 
 seeds = st.integers(0, 999)
@@ -37,7 +37,7 @@ def test_convolution(b: Any, d: Any, case: Conv, seed: int) -> None:
     f = primitive(b, "conv", d)
     x, w = some(seed, case.x, d), some(seed + 1, case.w, d)
     y = values(b, f(*native(b, (x, w)), *case.parameters))
-    close(y, direct(x, w, *case.parameters), d)
+    close(y, convolution(x, w, *case.parameters), d)
 
 
 @pytest.mark.parametrize("d", DTYPES, ids=lambda d: d.name)
@@ -47,9 +47,9 @@ def test_transposes(b: Any, d: Any, case: Conv, seed: int) -> None:
     """<g, conv(x, w)> = <conv_input(g, w), x> = <conv_weight(x, g), w>, for every basis vector: by the direct sum's matrix."""
     f = primitive(b, "conv_input", d)
     x, w = some(seed, case.x, d), some(seed + 1, case.w, d)
-    g = some(seed + 2, direct(x, w, *case.parameters).shape, d)
+    g = some(seed + 2, convolution(x, w, *case.parameters).shape, d)
     exact = np.clongdouble if d.is_complex else np.longdouble
-    total = (g.astype(exact) * direct(x.astype(exact), w.astype(exact), *case.parameters)).sum()
+    total = (g.astype(exact) * convolution(x.astype(exact), w.astype(exact), *case.parameters)).sum()
     of_x = values(b, f(*native(b, (g, w)), *case.parameters, case.x[2:]))
     of_w = values(b, b.conv_weight(*native(b, (x, g)), *case.parameters, case.w[2:]))
     assert of_x.shape == x.shape
@@ -66,12 +66,12 @@ def test_transposes(b: Any, d: Any, case: Conv, seed: int) -> None:
 @given(poolings(), seeds)
 def test_max_pool(b: Any, d: Any, case: Pool, seed: int) -> None:
     f = primitive(b, "max_pool", d)
-    assume(all(found for _, found in windows(case)))  # a dilated window may see nothing but padding
+    assume(all(found for _, found in windows(case.x[2:], *case[1:])))  # a dilated window may see nothing but padding
     x = np.abs(some(seed, case.x, dt.float64)).round().astype(d.name)  # with equal ones
     if d.is_floating_point and seed % 2:
         x.flat[:: 3 + seed % 5] = [np.nan, -np.inf][seed % 4 == 1]
     got = values(b, f(*native(b, (x,)), *case[1:]))
-    for result, want in zip(got, largest(x, case), strict=True):
+    for result, want in zip(got, largest(x, *case[1:]), strict=True):
         np.testing.assert_array_equal(result, want)
         assert result.dtype == want.dtype
 
@@ -87,8 +87,8 @@ def test_sums(b: Any, d: Any, case: Pool, seed: int) -> None:
     got = values(b, f(*native(b, (x,)), *rule))
     want, spread = np.zeros(got.shape, d.name), np.zeros(x.shape, d.name)
     g = some(seed + 1, got.shape, d)
-    for place, found in windows(case):
-        for at in found:
+    for place, found in windows(case.x[2:], *case[1:]):
+        for _, at in found:
             want[(..., *place)] += x[(..., *at)]
             spread[(..., *at)] += g[(..., *place)]
     close(got, want, d)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 from backends.numpy_like_pooling import Pooling
 from backends.windows import conv_output_size, pool_output_size, valid_range
 from tests.backends.windows_cases import Pool, channels_last, normal, poolings, unhurried
+from tests.references import windows as reference
 
 
 class Small(Pooling):
@@ -27,47 +26,17 @@ BACKENDS = Usual(), Small()
 backends, formats, seeds = st.sampled_from(BACKENDS), st.booleans(), st.integers(0, 999)
 
 
-def windows(case):
-    """Each window: its place in the output, and the places of its elements inside the input in order."""
-    size = case.x[2:]
-    out = pool_output_size(size, case.kernel, case.stride, case.padding, case.dilation, case.ceil_mode)
-    for place in product(*map(range, out)):
-        found = []
-        for tap in product(*map(range, case.kernel)):
-            rule = zip(place, case.stride, case.padding, tap, case.dilation, strict=True)
-            at = tuple(o * s - p + k * d for o, s, p, k, d in rule)
-            if all(0 <= i < n for i, n in zip(at, size, strict=True)):
-                found.append(at)
-        yield place, found
-
-
-def largest(x, case):
-    """Maximum and place of each window, by a loop: the first of equals, the last nan."""
-    out = pool_output_size(case.x[2:], case.kernel, case.stride, case.padding, case.dilation, case.ceil_mode)
-    values, index = np.empty((*x.shape[:2], *out), x.dtype), np.empty((*x.shape[:2], *out), np.int64)
-    for place, found in windows(case):
-        for n, c in np.ndindex(x.shape[:2]):
-            best = found[0]
-            for at in found[1:]:
-                a, b = x[(n, c, *at)], x[(n, c, *best)]
-                if a > b or a != a:
-                    best = at
-            values[(n, c, *place)] = x[(n, c, *best)]
-            index[(n, c, *place)] = np.ravel_multi_index(best, case.x[2:])
-    return values, index
-
-
 @unhurried
 @given(poolings(), backends, formats, seeds, st.sampled_from(("float64", "float32", "int32", "uint8")))
 def test_max_pool_is_the_loop(case, backend, last, seed, dtype):
-    assume(all(found for _, found in windows(case)))
+    assume(all(found for _, found in reference.windows(case.x[2:], *case[1:])))
     x = np.random.default_rng(seed).integers(0, 4, case.x).astype(dtype)  # many ties
     if x.dtype.kind == "f":
         x -= 2
         special = np.random.default_rng(seed).random(case.x)
         x[special < 0.2] = np.nan
         x[special > 0.6] = -np.inf
-    expected = largest(x, case)
+    expected = reference.largest(x, *case[1:])
     values, index = backend.max_pool(channels_last(x) if last else x, *case[1:])
     assert values.dtype == x.dtype
     assert index.dtype == np.int64
@@ -82,14 +51,11 @@ def test_sums(case, backend, last, seed, dtype):
     parameters = case.kernel, case.stride, case.padding, case.ceil_mode
     x = normal(seed, case.x, dtype, last) * (10 if dtype == "int64" else 1)
     y = backend.avg_pool_sum(x, *parameters)
-    expected = np.zeros_like(y)
-    for place, found in windows(case):
-        expected[(slice(None), slice(None), *place)] = sum(x[(slice(None), slice(None), *at)] for at in found)
-    np.testing.assert_allclose(y, expected, 1e-12, 1e-12)
+    np.testing.assert_allclose(y, reference.sums(x, *parameters), 1e-12, 1e-12)
     assert y.dtype == x.dtype
     g = normal(seed + 1, y.shape, dtype)
     back = backend.avg_pool_spread(g, *parameters, case.x[2:])
-    assert back.shape == x.shape
+    np.testing.assert_allclose(back, reference.spread(g, *parameters, case.x[2:]), 1e-12, 1e-12)
     assert abs((y * g).sum() - (x * back).sum()) <= 1e-12 * ((abs(y) * abs(g)).sum() + 1)
 
 
@@ -131,7 +97,7 @@ def test_more_elements_than_a_byte_counts():
     x = normal(1, (1, 2, 40, 40))
     parameters = (20, 20), (7, 7), (3, 3), (1, 1), False
     values, index = BACKENDS[0].max_pool(x, *parameters)
-    expected = largest(x, Pool(x.shape, *parameters))
+    expected = reference.largest(x, *parameters)
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(index, expected[1])
 

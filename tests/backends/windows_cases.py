@@ -30,7 +30,7 @@ class Conv(NamedTuple):
 def convolutions(draw):
     """Any dimensions, strides with a remainder, wide padding, groups, empty batches, no output channels."""
     dims = draw(st.integers(1, 3))
-    several = lambda low, high: st.tuples(*[st.integers(low, high)] * dims)  # noqa: E731
+    several = lambda low, high: st.tuples(*[st.integers(low, high)] * dims)
     groups, channels, outputs = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 4)), draw(st.integers(0, 4))
     kernel, stride = draw(several(1, 4)), draw(several(1, 3))
     dilation, padding = draw(several(1, 3)), draw(several(0, 5))
@@ -61,7 +61,7 @@ class Pool(NamedTuple):
 def poolings(draw):
     """Any dimensions, padding up to half the kernel, dilation, strides beyond the kernel."""
     dims = draw(st.integers(1, 3))
-    several = lambda low, high: st.tuples(*[st.integers(low, high)] * dims)  # noqa: E731
+    several = lambda low, high: st.tuples(*[st.integers(low, high)] * dims)
     kernel, stride, dilation = draw(several(1, 4)), draw(several(1, 5)), draw(several(1, 2))
     padding = tuple(draw(st.integers(0, k // 2)) for k in kernel)
     spare = draw(several(0, 5))

@@ -119,7 +119,9 @@ _FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "dtype", "error", "message"), _FAILURES, ids=[case_id(case[:2]) for case in _FAILURES])
+@pytest.mark.parametrize(
+    ("data", "dtype", "error", "message"), _FAILURES, ids=[case_id(case[:2]) for case in _FAILURES]
+)
 def test_refused(data, dtype, error, message):
     with pytest.raises(error, match=message):
         data_to_numpy(data, dtype, read)

@@ -40,7 +40,7 @@ BASIC = [
     (slice(1, None), (slice(1, 2, 1),)),
     (slice(-5, 1), (slice(0, 1, 1),)),
     (slice(5, 1), (slice(2, 2, 1),)),
-    (slice(0, 10**30, 10**30), (slice(0, 2, 10**30),)),
+    (slice(0, 10**30, 10**30), (slice(0, 2, 2),)),
     (slice(np.int64(0), held(1)), (slice(0, 1, 1),)),
     (slice(Number(), None), (slice(1, 2, 1),)),
     (slice(True, None), (slice(1, 2, 1),)),
@@ -225,7 +225,7 @@ ERRORS = [
     (X, [0.5], IndexError, "tensors used as indices must be"),
     (X, (0, [1.0]), IndexError, "tensors used as indices must be"),
     (X, np.array([0.0, 1.0]), IndexError, "tensors used as indices must be"),
-    (X, [1j], IndexError, "tensors used as indices must be"),
+    (X, [1j], TypeError, "only integers, slices"),
     (X, 1.0, IndexError, r"only integers, slices \(`:`\), ellipsis .* \(got float\)"),
     (X, (0, 1.0), IndexError, "only integers, slices"),
     (X, 1j, IndexError, "only integers, slices"),
@@ -309,7 +309,7 @@ def test_joint_shape_and_bounds():
     check_bounds(-3, 2, 3, 0)
 
 
-@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=max(1500, settings().max_examples), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(keys())
 def test_random_expressions_agree_with_the_rules(case):
     shape, items, key = case

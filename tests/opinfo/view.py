@@ -66,6 +66,7 @@ ROWS = [
     OpInfo("stack", _stacks, np.stack, dtypes=FLOATS, errors=((([np.zeros(2), np.zeros(3)],), RuntimeError, "equal size"),)),
     OpInfo("clone", _of(((2, 3),), ((),)), np.array, dtypes=FLOATS),
     OpInfo("_conj", _of(((2, 3),), ((),)), np.conj, dtypes=FLOATS, out=False),
+    OpInfo("_real", _of(((2, 3),), ((),)), np.real, dtypes=("complex128", "float64"), out=False),
     OpInfo("real", _of(((2, 3),), ((),)), np.real, dtypes=("complex128", "float64"), out=False),
     OpInfo("matmul", _matmul, np.matmul, dtypes=FLOATS, errors=(((np.zeros((2, 3)), np.zeros((2, 3))), RuntimeError, "cannot be multiplied"),
                                                               ((np.zeros((2, 3)), np.zeros(())), RuntimeError, "at least 1D"))),

@@ -16,7 +16,9 @@ from tests.core.index_reference import Held
 torch = pytest.importorskip("torch", reason="compares with PyTorch")
 ERRORS = (IndexError, ValueError, TypeError, RuntimeError)
 SETTINGS = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=max(100, settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 
@@ -137,3 +139,70 @@ def test_set(device, case, kind):
     if agree(our_error, their_error, (key, kind)):
         assert x.tolist() == y.tolist()
         assert view.tolist() == other.tolist()
+
+
+def numbers(array):
+    """Every element with a weight of its own, so that gradients tell where it went."""
+    return np.asarray(np.arange(1, array.size + 1, dtype=np.float32)).reshape(array.shape)
+
+
+@pytest.mark.every_device
+@SETTINGS
+@given(keys())
+def test_gradient_of_get(device, case):
+    shape, items, key = case
+    array = np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+    x, y = framework.tensor(array, device=device).requires_grad_(), torch.from_numpy(array.copy()).requires_grad_()
+    try:
+        expected = y[for_torch(key, items)]
+    except ERRORS:
+        return
+    result = x[spelled_for(key, lambda a: framework.tensor(a, device=device))]
+    weights = numbers(expected.detach().numpy())
+    (result * framework.tensor(weights, device=device)).sum().backward()
+    (expected * torch.from_numpy(weights)).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist()
+
+
+def _repeats(y, key):
+    """Whether a key names some element twice: which write wins is undefined."""
+    places = torch.arange(y.numel()).reshape(y.shape)[key].flatten()
+    return len(places.unique()) < places.numel()
+
+
+@pytest.mark.every_device
+@SETTINGS
+@given(keys(), st.sampled_from(["number", "same", "last", "ones", "lead", "zero-dim"]), st.booleans(), st.booleans())
+def test_gradient_of_set(device, case, kind, x_tracked, value_tracked):
+    shape, items, key = case
+    array = np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+    x, y = framework.tensor(array, device=device), torch.from_numpy(array.copy())
+    their_key = for_torch(key, items)
+    our_key = spelled_for(key, lambda a: framework.tensor(a, device=device))
+    try:
+        value = value_for(kind, tuple(y[their_key].shape))
+    except ERRORS:
+        return
+    if _repeats(y, their_key):
+        return
+    x, y = x.requires_grad_(x_tracked), y.requires_grad_(x_tracked)
+    number = isinstance(value, int)
+    v = value if number else framework.tensor(value, device=device).requires_grad_(value_tracked)
+    w = value if number else torch.from_numpy(np.array(value)).requires_grad_(value_tracked)
+    written, expected = x * 2, y * 2
+    view, other = (written[:1], expected[:1]) if shape else (written, expected)
+    written[our_key] = v
+    expected[their_key] = w
+    weights = numbers(array)
+    ours = (written * framework.tensor(weights, device=device)).sum() + view.sum()
+    theirs = (expected * torch.from_numpy(weights)).sum() + other.sum()
+    assert ours.requires_grad == theirs.requires_grad
+    assert ours.tolist() == theirs.tolist()
+    if not theirs.requires_grad:
+        return
+    ours.backward()
+    theirs.backward()
+    for a, b in ((x, y), *([] if number else [(v, w)])):
+        assert (a.grad is None) == (b.grad is None)
+        if a.grad is not None:
+            assert a.grad.tolist() == b.grad.tolist()

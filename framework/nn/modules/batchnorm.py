@@ -74,7 +74,7 @@ class _NormBase(Affine):
         version = local_metadata.get("version")
         if self.track_running_stats and (version is None or version < 2) and key not in state_dict:
             own = self.num_batches_tracked
-            state_dict[key] = framework.tensor(0, dtype=framework.int64) if own is None or own.is_meta else own
+            state_dict[key] = framework.tensor(0, dtype=framework.int64) if own is None or own.device.type == "meta" else own
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
