@@ -256,14 +256,14 @@ class Arrays(ArrayAPI):
         return self.strided_read(mx.reshape(x, (-1,)), size, stride, shift)
 
     def strided_read(self, x: Array, size: Shape, stride: tuple[int, ...], offset: int) -> Array:
-        return self.read_at(x, Geometry(size, stride, offset))  # type: ignore[no-any-return, attr-defined]
+        return self.read_at(x, Geometry(size, stride, offset))
 
     def strided_put(self, g: Array, count: int, stride: tuple[int, ...], offset: int) -> Array:
         flat = mx.zeros((count,), g.dtype)
         if not g.size:
             return flat
         at = mx.as_strided(mx.arange(count), g.shape, stride, offset)
-        return self._add_at(flat, (mx.reshape(at, (-1,)),), mx.reshape(g, (-1,)))  # type: ignore[no-any-return, attr-defined]
+        return self._add_at(flat, (mx.reshape(at, (-1,)),), mx.reshape(g, (-1,)))
 
     def windows(self, x: Array, dim: int, size: int, step: int) -> Array:
         count = (x.shape[dim] - size) // step + 1

@@ -66,7 +66,7 @@ class device:
         STATE.__dict__.setdefault("devices", []).append(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: Any, value: BaseException | None, trace: TracebackType | None) -> None:
         STATE.__dict__["devices"].pop()
 
 

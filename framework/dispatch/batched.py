@@ -115,7 +115,7 @@ def elementwise_batch(fn: Any, size: int, flags: Any, args: Any) -> Any:
 
     def pad(a: Tensor) -> Tensor:
         missing = rank - (a.ndim - 1)
-        return T.reshape(a, (size, *[1] * missing, *a.shape[1:])) if missing > 0 else a  # type: ignore[no-any-return]
+        return T.reshape(a, (size, *[1] * missing, *a.shape[1:])) if missing > 0 else a
 
     return fn(*[pad(a) if f else a for a, f in zip(args, flags, strict=True)])
 

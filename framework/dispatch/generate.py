@@ -120,7 +120,10 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
 def signature(e: Entry) -> tuple[str, list[str]]:
     """The `def` line, and lines that collect a trailing list of ints given as separate arguments."""
     positional, keyword = list(e.params[: e.positional]), list(e.params[e.positional :])
-    show = lambda p: f"{p}=D_{p}" if p in e.defaults else p  # noqa: E731
+
+    def show(p: str) -> str:
+        return f"{p}=D_{p}" if p in e.defaults else p
+
     before = []
     spread = bool(positional) and e.kinds.get(positional[-1]) == "Ints"
     parts = [show(p) for p in positional[: -1 if spread else None]]

@@ -71,7 +71,7 @@ def override(e: Entry, args: tuple[Any, ...], out: Any) -> Any:
     keywords = e.keywords(args) | ({} if out is None else {"out": out})
     overriding.sort(key=lambda k: -len(k.__mro__))  # subclasses before what they derive from
     for kind in overriding:
-        r = kind.__torch_function__(e.fn, tuple(overriding), args[: e.positional], keywords)  # type: ignore[attr-defined]
+        r = kind.__torch_function__(e.fn, tuple(overriding), args[: e.positional], keywords)
         if r is not NotImplemented:
             return r
     raise TypeError(f"no implementation found for '{e.name}' on types that implement __torch_function__: {overriding}")
