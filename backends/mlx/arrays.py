@@ -263,7 +263,7 @@ class Arrays(ArrayAPI):
         if not g.size:
             return flat
         at = mx.as_strided(mx.arange(count), g.shape, stride, offset)
-        return self._add_at(flat, (mx.reshape(at, (-1,)),), mx.reshape(g, (-1,)))
+        return self._add_at(flat, (mx.reshape(at, (-1,)),), mx.reshape(g, (-1,)))  # type: ignore[attr-defined]
 
     def windows(self, x: Array, dim: int, size: int, step: int) -> Array:
         count = (x.shape[dim] - size) // step + 1
