@@ -60,7 +60,7 @@ class device:
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return device, (self.name.text,)
+        return device, (self.name.text if self.index is None else f"{self.type}:{self.index}",)
 
     def __enter__(self) -> device:
         STATE.__dict__.setdefault("devices", []).append(self)
