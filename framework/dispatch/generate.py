@@ -177,6 +177,8 @@ def fast_path(e: Entry) -> list[str]:
     same += [f"a_{p} is not None" for p in own] + ["same"] * bool(scalar)
     if e.check:
         same += ["b.guards"]
+    if e.when:
+        same += [e.when]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
     lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
     if not e.trusting:
