@@ -17,7 +17,9 @@ from .compare import NUMPY, check, values
 
 @st.composite
 def geometries(draw: Any) -> tuple[int, Geometry]:
-    """The size of a storage, and a view of it made by a few basic steps: slices, transposes, new and dropped dimensions."""
+    """The size of a storage, and a view of it made by a few basic steps: slices, transposes, new and dropped
+    dimensions.
+    """
     shape = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
     view = flat = np.empty(shape, np.int8)
     for _ in range(draw(st.integers(0, 3))):
