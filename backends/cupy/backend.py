@@ -1,9 +1,10 @@
 """CuPy where it is not NumPy.
 
-Seen in CuPy 14: only `add` and `multiply` reduce; an index out of range wraps silently (so `guards` is False, and the framework
-looks at indices first); the result of a reduction is an array also in zero dimensions; flags know nothing of writing; atomic
-addition lacks int64 and small integers; logical functions lack complex numbers, `sign` of a complex number is the sign of its real
-part; shifts beyond the width are the processor's; bfloat16 can be stored and cast, so everything else casts it first.
+Seen in CuPy 14: only `add` and `multiply` reduce; an index out of range wraps silently (so `guards` is False, and
+the framework looks at indices first); the result of a reduction is an array also in zero dimensions; flags know
+nothing of writing; atomic addition lacks int64 and small integers; logical functions lack complex numbers, `sign` of
+a complex number is the sign of its real part; shifts beyond the width are the processor's; bfloat16 can be stored
+and cast, so everything else casts it first.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _ATOMIC = ("float16", "float32", "float64", "int32", "uint32", "uint64")
 class Cupy(NumpyLike):
     """Primitives on `cupy.ndarray`, on one device.
 
-    On a machine with several, every primitive makes its device the current one; operators between arrays run on the device
-    that is current, so code that writes them enters `self.device` first.
+    On a machine with several, every primitive makes its device the current one; operators between arrays run on the
+    device that is current, so code that writes them enters `self.device` first.
     """
 
     device_type = "cuda"
@@ -127,7 +128,7 @@ class Cupy(NumpyLike):
 
     # ---------------------------------------------------------------- indexing
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
-        """Atomic addition; in two's complement int64 adds as uint64 does, small integers add in int32 and wrap when cast."""
+        """Atomic addition. In two's complement int64 adds as uint64 does; small integers add in int32 and wrap."""
         if r.dtype.kind == "c":
             self._add_at(r.real, at, src.real)
             self._add_at(r.imag, at, src.imag)

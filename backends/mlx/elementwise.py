@@ -14,7 +14,10 @@ from .arrays import Arrays
 
 _SIGNED = {mx.float16: mx.int16, mx.bfloat16: mx.int16, mx.float32: mx.int32, mx.float64: mx.int64}
 # ln 2 in two parts: the first has trailing zeros, so that its product with an exponent is exact
-_LN2 = {mx.float32: (0.693145751953125, 1.428606765330187e-06), mx.float64: (0.6931471803691238, 1.9082149292705877e-10)}
+_LN2 = {
+    mx.float32: (0.693145751953125, 1.428606765330187e-06),
+    mx.float64: (0.6931471803691238, 1.9082149292705877e-10),
+}
 _LOWEST = {mx.int8: -(2**7), mx.int16: -(2**15), mx.int32: -(2**31), mx.int64: -(2**63)}
 
 
@@ -27,8 +30,8 @@ class Elementwise(Arrays):
 
     # ---------------------------------------------------------------- exponentials
     def exp(self, x: Array) -> Array:
-        """exp(k ln 2 + r) = 2^k (1 + expm1(r)). On the CPU MLX's own is 50 ulp off at -66, inf above 88.04 (float32), and
-        has float32 accuracy in float64; its expm1 is right.
+        """exp(k ln 2 + r) = 2^k (1 + expm1(r)). On the CPU MLX's own is 50 ulp off at -66, inf above 88.04
+        (float32), and has float32 accuracy in float64; its expm1 is right.
         """
         parts = _LN2.get(x.dtype) if self.on_cpu else None
         if parts is None:
@@ -119,7 +122,7 @@ class Elementwise(Arrays):
         return mx.reciprocal(x) if is_float(x) or x.dtype == mx.complex64 else self._on_host("reciprocal", x)
 
     def remainder(self, x: Array, y: Array) -> Array:
-        """With the sign of the divisor, also of a zero result; for integers 0 if the divisor is 0 (x there), and no SIGFPE."""
+        """With the sign of the divisor, also of a zero result. For integers 0 if the divisor is 0 (x there)."""
         if is_float(x):
             r = mx.remainder(x, y)
             return mx.where(r == 0, self.copysign(r, y), r)
@@ -140,8 +143,8 @@ class Elementwise(Arrays):
         return mx.where(odd, mx.array(0, x.dtype), mx.where(wrong, r - y, r))
 
     def floor_divide(self, x: Array, y: Array) -> Array:
-        """The floor of the exact quotient: x less its remainder is divided, then rounded. An infinite dividend gives NaN (inf
-        there); the lowest integer over -1 wraps instead of killing the process.
+        """The floor of the exact quotient: x less its remainder is divided, then rounded. An infinite dividend gives
+        NaN (inf there); the lowest integer over -1 wraps instead of killing the process.
         """
         if is_float(x):
             r = self.fmod(x, y)

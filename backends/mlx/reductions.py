@@ -1,7 +1,7 @@
 """Reductions, scans and sorting.
 
-MLX adds naively (the float32 sum of ten million tenths is 9% off), returns 0 for 2^31 terms or more, widens small integers
-and indexes with uint32; results here have the dtype of the operand, indices int64.
+MLX adds naively (the float32 sum of ten million tenths is 9% off), returns 0 for 2^31 terms or more, widens small
+integers and indexes with uint32; results here have the dtype of the operand, indices int64.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Reductions(Arrays):
         return f(self._wide(x), axis=dim).astype(x.dtype) if x.ndim else x
 
     def sort(self, x: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
-        """Always stable; NaN is the largest. A stable descending order is the reversed stable order of the reversed array."""
+        """Always stable; NaN is the largest. A stable descending order is the reversed stable order of the reversed
+        array.
+        """
         if not x.ndim:
             return x, mx.array(0, mx.int64)
         if descending:

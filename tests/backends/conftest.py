@@ -17,8 +17,8 @@ from .cupy_stand_in import installed
 
 @pytest.fixture(scope="session", params=["cpu", "frozen", "array_api", "mlx:cpu", "cupy_stand_in"])
 def b(request: pytest.FixtureRequest) -> Any:
-    """A backend: NumPy, its frozen twin, the array-API default over array_api_compat's NumPy, MLX on the CPU, and the CuPy
-    adapter over a stand-in.
+    """A backend: NumPy, its frozen twin, the array-API default over array_api_compat's NumPy, MLX on the CPU, and
+    the CuPy adapter over a stand-in.
     """
     if request.param == "cupy_stand_in":
         with installed() as module:

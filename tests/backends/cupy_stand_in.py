@@ -1,9 +1,9 @@
 """NumPy dressed as CuPy, so that the CuPy adapter's own code runs where there is no GPU.
 
-It keeps the differences that the adapter is written for (seen in CuPy 14's sources): results are arrays in zero dimensions, only
-`add` and `multiply` reduce and accumulate, ufuncs refuse lists and NumPy arrays, logical functions refuse complex numbers, flags
-do not know writing, an index out of range wraps in `take`, `ndarray` takes a pointer, atomic addition has few dtypes. What it cannot
-show is what a GPU computes: tests marked `cuda` do that.
+It keeps the differences that the adapter is written for (seen in CuPy 14's sources): results are arrays in zero
+dimensions, only `add` and `multiply` reduce and accumulate, ufuncs refuse lists and NumPy arrays, logical functions
+refuse complex numbers, flags do not know writing, an index out of range wraps in `take`, `ndarray` takes a pointer,
+atomic addition has few dtypes. What it cannot show is what a GPU computes: tests marked `cuda` do that.
 """
 
 from __future__ import annotations
@@ -153,7 +153,10 @@ def modules(devices: int = 1) -> dict[str, Any]:
         f = getattr(np, name)
         if isinstance(f, np.ufunc):
             return Ufunc(f)
-        if isinstance(f, types.FunctionType | types.BuiltinFunctionType) or type(f).__name__ == "_ArrayFunctionDispatcher":
+        if (
+            isinstance(f, types.FunctionType | types.BuiltinFunctionType)
+            or type(f).__name__ == "_ArrayFunctionDispatcher"
+        ):
             return lambda *args, **kwargs: dressed(f(*map(bare, args), **{k: bare(v) for k, v in kwargs.items()}))
         return f
 
@@ -163,7 +166,9 @@ def modules(devices: int = 1) -> dict[str, Any]:
     cupy.__getattr__ = lookup
     cupy.ndarray, cupy.take = ndarray, take
     cupy.asnumpy = lambda a: np.array(bare(a))
-    cupy.asarray = lambda a, dtype=None: a if isinstance(a, ndarray) and dtype is None else dressed(np.array(bare(a), dtype))
+    cupy.asarray = lambda a, dtype=None: (
+        a if isinstance(a, ndarray) and dtype is None else dressed(np.array(bare(a), dtype))
+    )
     cupy.broadcast_to = lambda x, shape: as_strided(x, shape, np.broadcast_to(bare(x), shape).strides)  # can be written
     cupy.lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=as_strided))
     cupy.cuda = types.SimpleNamespace(Device=Device, runtime=runtime)
@@ -175,7 +180,9 @@ def modules(devices: int = 1) -> dict[str, Any]:
 @contextmanager
 def installed(devices: int = 1) -> Iterator[Any]:
     """The module `backends.cupy`, imported afresh over the stand-in."""
-    ours = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx") or name.startswith("backends.cupy")]
+    ours = [
+        name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx") or name.startswith("backends.cupy")
+    ]
     hidden = {name: sys.modules.pop(name) for name in ours}
     sys.modules.update(modules(devices))
     try:

@@ -63,7 +63,8 @@ def _shapes() -> list[Case]:
             Case("clone", "0-d", d, (zero,), zero),
         ]
         keys = [
-            ("int", (1,)), ("last", (-1, ..., -2)), ("slices", (slice(1, 2), slice(None, None, 2))), ("none", (None, 0, None)),
+            ("int", (1,)), ("last", (-1, ..., -2)), ("slices", (slice(1, 2), slice(None, None, 2))),
+            ("none", (None, 0, None)),
             ("dots", (..., slice(-3, -1), None)), ("empty", (slice(5, 9),)), ("all ints", (1, 2, 3)), ("nothing", ()),
         ]  # fmt: skip
         for label, key in keys:
@@ -97,14 +98,20 @@ def _reductions() -> list[Case]:
                 x = block(d, (2, 3, 4))
                 label = f"{axes}-{keepdim}"
                 for name, f in (("amax", np.max), ("amin", np.min)):
-                    cases.append(Case(name, label, d, (x, axes, keepdim), f(x, axis=axes, keepdims=keepdim).astype(x.dtype)))
+                    cases.append(
+                        Case(name, label, d, (x, axes, keepdim), f(x, axis=axes, keepdims=keepdim).astype(x.dtype))
+                    )
                 for name, f in (("any", np.any), ("all", np.all)):
-                    cases.append(Case(name, label, d, (x, axes, keepdim), np.asarray(f(x != 0, axis=axes, keepdims=keepdim))))
+                    cases.append(
+                        Case(name, label, d, (x, axes, keepdim), np.asarray(f(x != 0, axis=axes, keepdims=keepdim)))
+                    )
         for d in (dt.bool_, dt.float32, dt.float64, dt.int64, dt.uint8):
             x = block(d, (2, 3, 4))
             for axis in (None, 0, 2):
                 for name, f in (("argmax", np.argmax), ("argmin", np.argmin)):
-                    cases.append(Case(name, f"{axis}-{keepdim}", d, (x, axis, keepdim), np.asarray(f(x, axis, keepdims=keepdim))))
+                    cases.append(
+                        Case(name, f"{axis}-{keepdim}", d, (x, axis, keepdim), np.asarray(f(x, axis, keepdims=keepdim)))
+                    )
     empty = np.zeros((0, 3), np.float32)
     nans = np.array([[1, np.nan, 3], [4, 5, np.nan]], np.float32)
     f4 = dt.float32
@@ -123,7 +130,14 @@ def _reductions() -> list[Case]:
         Case("sum", "0-d", f4, (np.array(2, "f4"), None, False), np.array(2, "f4")),
         Case("argmax", "0-d", f4, (np.array(2, "f4"), 0, False), np.array(0)),
         Case("sum", "inf", f4, (np.array([np.inf, 1], "f4"), None, False), np.array(np.inf, "f4")),
-        Case("sum", "long", f4, (np.full(100_000, 0.1, "f4"), None, False), np.array(100_000 * np.float64(np.float32(0.1)), "f4"), 4),
+        Case(
+            "sum",
+            "long",
+            f4,
+            (np.full(100_000, 0.1, "f4"), None, False),
+            np.array(100_000 * np.float64(np.float32(0.1)), "f4"),
+            4,
+        ),
     ]
     return cases
 
@@ -169,7 +183,15 @@ def _indexing() -> list[Case]:
     for d in MOVED:
         x, index = block(d, (3, 4, 2)), np.array([[2, 0], [1, 2]])
         src = block(d, (3, 2, 2, 2), 1)
-        cases.append(Case("index_select", "2-d", d, (x, 1, index), np.moveaxis(np.stack([x[:, i] for i in index.ravel()]), 0, 1).reshape(3, 2, 2, 2)))
+        cases.append(
+            Case(
+                "index_select",
+                "2-d",
+                d,
+                (x, 1, index),
+                np.moveaxis(np.stack([x[:, i] for i in index.ravel()]), 0, 1).reshape(3, 2, 2, 2),
+            )
+        )
         cases.append(Case("index_select", "empty", d, (x, 1, np.zeros(0, np.int64)), x[:, :0]))
         cases.append(Case("index_select", "0-d index", d, (x, 2, np.array(1)), x[:, :, 1]))
         added, copied = x.copy(), x.copy()
@@ -215,18 +237,30 @@ def _indexing() -> list[Case]:
                     reduced[i, m, k] = f(reduced[i, m, k], other[i, j, k])
                 cases.append(Case(name, "part", d, (small, 1, at, other), reduced, 8))
                 cases.append(Case(name, "empty", d, (small, 1, at[:, :0], other[:, :0]), small))
-    cases.append(Case("index_select", "negative", dt.float32, (np.arange(4, dtype="f4"), 0, np.array([-1, -4])), np.array([3, 0], "f4")))
+    cases.append(
+        Case(
+            "index_select",
+            "negative",
+            dt.float32,
+            (np.arange(4, dtype="f4"), 0, np.array([-1, -4])),
+            np.array([3, 0], "f4"),
+        )
+    )
     return cases
 
 
 def _products() -> list[Case]:
     cases = []
-    shapes = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 2)), ((2, 1, 2, 3), (4, 3, 2)),
+    shapes = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 2)),
+              ((2, 1, 2, 3), (4, 3, 2)),
               ((3,), (4, 3, 2)), ((4, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 3))]  # fmt: skip
     for d in (dt.float32, dt.float64, dt.complex64, dt.complex128, *INTS):
         for a, b in shapes:
             x, y = block(d, a), block(d, b, 1)
-            want = np.matmul(x.astype(np.complex128 if d.is_complex else np.float64), y.astype(np.complex128 if d.is_complex else np.float64))
+            want = np.matmul(
+                x.astype(np.complex128 if d.is_complex else np.float64),
+                y.astype(np.complex128 if d.is_complex else np.float64),
+            )
             want = want.astype(d.name) if d.category > 1 else want.astype(np.int64).astype(d.name)
             cases.append(Case("matmul", f"{a}@{b}", d, (x, y), np.asarray(want), 8, 4.0))
     for d in (dt.float32, dt.float64):

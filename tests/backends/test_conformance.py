@@ -43,7 +43,9 @@ def test_against_the_reference(b: Any, row: Row) -> None:
             args = row.operands(d)
             want = OWN_TYPE[row.name](*args) if row.name in OWN_TYPE else row.reference(*map(wide, args))
             with told(d):
-                check(values(b, f(*native(b, args))), rounded(want, row.result(d)), row.ulps, row.signed_zero, row.scale)
+                check(
+                    values(b, f(*native(b, args))), rounded(want, row.result(d)), row.ulps, row.signed_zero, row.scale
+                )
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1,)])
