@@ -56,10 +56,10 @@ class Reductions(Arrays):
         return self._reduce(mx.prod, wide, dims, keepdim).astype(x.dtype)
 
     def amax(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        return self._reduce(mx.max, x, dims, keepdim)
+        return self._reduce(mx.max, _with_elements(x, dims), dims, keepdim)
 
     def amin(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        return self._reduce(mx.min, x, dims, keepdim)
+        return self._reduce(mx.min, _with_elements(x, dims), dims, keepdim)
 
     def any(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
         return self._reduce(mx.any, x, dims, keepdim)
@@ -106,3 +106,10 @@ class Reductions(Arrays):
         if descending:
             order, values = x.shape[dim] - 1 - mx.flip(order, dim), mx.flip(values, dim)
         return values, self.ranges.add(order, 0, x.shape[dim] - 1)
+
+
+def _with_elements(x: Array, dims: Dims | None) -> Array:
+    """x, if there is something to take an extreme of; ValueError else, as NumPy says it."""
+    if 0 in (x.shape if dims is None else [x.shape[d] for d in dims]):
+        raise ValueError(f"zero-size array to reduction operation which has no identity: shape {x.shape}, dims {dims}")
+    return x
