@@ -39,6 +39,7 @@ class Cupy(NumpyLike):
     guards = False
     conv_workspace = 1 << 28  # a GPU wants few, large calls
     pool_workspace = 1 << 40
+    special_module = "cupyx.scipy.special"
 
     def __init__(self, index: int) -> None:
         super().__init__(cupy)
@@ -110,7 +111,8 @@ class Cupy(NumpyLike):
     def expand(self, x: Array, shape: Shape) -> Array:
         return cupy.broadcast_to(x, shape)
 
-    def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
+    @staticmethod
+    def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Array:
         return x.diagonal(offset, dim1, dim2)
 
     # ---------------------------------------------------------------- reductions
@@ -148,6 +150,10 @@ class Cupy(NumpyLike):
         return self.asarray(_HOST._reduced_at(how, host(x), dim, host(index), host(src)))
 
     # ---------------------------------------------------------------- storage
+    def _strided(self, x: Array, shape: Shape, strides: tuple[int, ...], shift: int = 0) -> Array:
+        """A view by byte strides, `shift` bytes from x's own first element: a pointer carries the whole allocation."""
+        return cupy.ndarray(shape, x.dtype, x.data + shift, strides)
+
     def _at(self, flat: Array, g: Geometry) -> Array:
         size = flat.itemsize
         return cupy.ndarray(g.shape, flat.dtype, flat.data + g.offset * size, tuple([s * size for s in g.strides]))

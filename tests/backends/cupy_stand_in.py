@@ -18,13 +18,13 @@ import numpy as np
 
 
 class Pointer:
-    """`ndarray.data`: where an array begins; bytes can be added."""
+    """`ndarray.data`: an address within an allocation; bytes can be added."""
 
-    def __init__(self, owner: Any, offset: int = 0) -> None:
-        self.owner, self.offset = owner, offset
+    def __init__(self, array: Any, address: int) -> None:
+        self.array, self.address = array, address
 
     def __add__(self, nbytes: int) -> Pointer:
-        return Pointer(self.owner, self.offset + nbytes)
+        return Pointer(self.array, self.address + nbytes)
 
 
 class Flags:
@@ -37,8 +37,14 @@ class ndarray(np.ndarray):
     def __new__(cls, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C") -> Any:
         if memptr is None:
             return np.empty(shape, dtype, order).view(cls)
-        start = memptr.owner.view(np.ndarray)
-        return np.ndarray.__new__(cls, shape, dtype, start, memptr.offset, strides)
+        owner = bare(memptr.array)
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        memory = (
+            np.ndarray((owner.nbytes,), np.uint8, owner) if owner.flags.c_contiguous else owner.reshape(-1, order="A")
+        )
+        start = memptr.address - owner.__array_interface__["data"][0]
+        return np.ndarray.__new__(cls, shape, dtype, memory, start, strides)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array.view(ndarray)
@@ -49,7 +55,7 @@ class ndarray(np.ndarray):
 
     @property
     def data(self) -> Any:
-        return Pointer(self)
+        return Pointer(self, self.__array_interface__["data"][0])
 
     @property
     def flags(self) -> Any:

@@ -5,6 +5,7 @@ An argument that is a NumPy array becomes a native one; everything else is passe
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,68 @@ def _shapes() -> list[Case]:
         cases.append(Case("view_as_real", "", d, (z,), pair.astype(part)))
         cases.append(Case("view_as_complex", "", d, (pair.astype(part),), z))
         cases.append(Case("view_as_real", "0-d", d, (z[0, 0, ...],), pair[0, 0].astype(part)))
+    return cases
+
+
+def _views() -> list[Case]:
+    cases = []
+    for d in MOVED:
+        x = block(d, (3, 5))
+        flat = np.ascontiguousarray(x.reshape(-1))
+        seen = np.stack([np.stack([flat[1 + 2 * i + 2 * j] for j in range(3)]) for i in range(2)])
+        put = np.zeros(15, x.dtype)
+        for i, j in np.ndindex(2, 3):
+            put[1 + 2 * i + 2 * j] += seen[i, j]
+        pieces = np.stack([x[:, i : i + 3] for i in (0, 2)], 1)
+        back = np.zeros_like(x)
+        for k, i in enumerate((0, 2)):
+            back[:, i : i + 3] += pieces[:, k]
+        down = np.zeros((2, 4, 3), x.dtype)
+        line = block(d, (2, 3))
+        for i in range(3):
+            down[:, i + 1, i] = line[:, i]
+        kept = [[j - i for j in range(5)] for i in range(3)]
+        cases += [
+            Case("strided", "flat", d, (flat, (2, 3), (2, 2), 1, None), seen),
+            Case("strided_read", "flat", d, (flat, (2, 3), (2, 2), 1), seen),
+            Case("strided_put", "overlapping", d, (seen, 15, (2, 2), 1), put),
+            Case("windows", "overlapping", d, (x, 1, 3, 2), pieces),
+            Case("windows", "none", d, (x[:, :0], 0, 2, 1), np.zeros((2, 0, 2), x.dtype)),
+            Case("windows_put", "overlapping", d, (pieces, 1, 5, 2), back),
+            Case("diagonal_put", "down", d, (line, (2, 4, 3), -1, 1, 2), down),
+            Case(
+                "diagonal_put", "swapped", d, (line, (3, 2, 4), 1, 0, 2), np.ascontiguousarray(down.transpose(2, 0, 1))
+            ),
+            Case("contiguous", "order", d, (x.T, (1, 0)), x.T),
+            Case("tril", "above", d, (x, 1), np.where(np.array(kept) <= 1, x, np.zeros((), x.dtype))),
+            Case("triu", "below", d, (x, -1), np.where(np.array(kept) >= -1, x, np.zeros((), x.dtype))),
+        ]
+    f4 = np.array([1.5, -0.0, np.inf, np.nan], np.float32)
+    z = np.array([1 + 2j, -1 - 0.0j, complex(0, np.inf), -3 + 0j], np.complex64)
+    cases += [
+        Case("view_dtype", "same size", dt.float32, (f4, dt.int32), f4.view(np.int32)),
+        Case(
+            "view_dtype",
+            "smaller",
+            dt.int32,
+            (np.arange(4, dtype=np.int32), dt.uint8),
+            np.arange(4, dtype=np.int32).view(np.uint8),
+        ),
+        Case(
+            "complex",
+            "",
+            dt.complex64,
+            (f4, f4[::-1].copy()),
+            np.array([complex(a, b) for a, b in zip(f4, f4[::-1])], np.complex64),
+        ),
+        Case("angle", "complex", dt.complex64, (z,), np.arctan2(z.imag, z.real), 2),
+        Case("angle", "real", dt.float32, (f4,), np.array([0, 0, 0, np.nan], np.float32), 2),
+        Case("angle", "negative", dt.float64, (np.array([-2.0, 2.0]),), np.array([np.pi, 0]), 1),
+    ]
+    for d in (dt.float32, dt.float64):
+        x = np.array([0.0, -0.0, 1e-30, 1e-6, -0.3, 0.9, 2, -6, np.inf, -np.inf, np.nan], d.name)
+        want = np.array([math.erf(v) for v in x])
+        cases.append(Case("erf", "", d, (x,), rounded(want, d), 4))
     return cases
 
 
@@ -271,5 +334,5 @@ def _products() -> list[Case]:
     return cases
 
 
-CASES = [*_shapes(), *_reductions(), *_scans_and_order(), *_indexing(), *_products()]
+CASES = [*_shapes(), *_views(), *_reductions(), *_scans_and_order(), *_indexing(), *_products()]
 SPECIAL_VALUES = {d: numbers(d) for d in dt.ALL}
