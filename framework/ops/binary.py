@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.dtypes import bool_
+from framework.core.tensor import Tensor
 from framework.dispatch.registry import T, attach, binary, op
 from framework.dispatch.schema import Index, Num
 
@@ -145,3 +146,6 @@ attach(__add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmu
        __rmod__=lambda self, other: remainder(other, self), __eq__=eq, __ne__=ne, __lt__=lt, __le__=le, __gt__=gt, __ge__=ge,
        __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or, __ror__=bitwise_or, __xor__=bitwise_xor,
        __rxor__=bitwise_xor, __neg__=T.neg, __pos__=T.positive, __abs__=T.abs, __invert__=T.bitwise_not, __hash__=object.__hash__)  # fmt: skip
+attach(__iadd__=Tensor.add_, __isub__=Tensor.sub_, __imul__=Tensor.mul_, __itruediv__=Tensor.div_, __ipow__=Tensor.pow_,
+       __ifloordiv__=Tensor.floor_divide_, __imod__=Tensor.remainder_, __iand__=Tensor.bitwise_and_, __ior__=Tensor.bitwise_or_,
+       __ixor__=Tensor.bitwise_xor_)  # fmt: skip
