@@ -84,11 +84,6 @@ class Views(ArrayAPI):
             view.flags.writeable = True
         return view
 
-    def diagonal_put(self, g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
-        r = self.np.zeros(shape, g.dtype)
-        Views.diagonal(self, r, offset, dim1, dim2)[...] = g  # not a subclass's, which may give a read-only view
-        return r
-
     # ---------------------------------------------------------------- elements read as other numbers
     def view_dtype(self, x: Array, dtype: dtype) -> Array:
         return x.view(self.native[dtype])

@@ -35,7 +35,7 @@ bool = bool_
 float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
 __version__ = "0.1.0"
 
-_ABOVE = ("amp", "nn", "optim", "utils")
+_ABOVE = ("accelerator", "amp", "backends", "config", "cuda", "nn", "optim", "utils")
 
 
 def __getattr__(name: str):

@@ -5,7 +5,6 @@ from framework.dispatch.reverse import provide as _provide
 from . import engine as _engine
 from .api import backward, grad
 from .function import Function
-from .gradcheck import gradcheck, gradgradcheck
 from .grad_mode import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
 )  # fmt: skip
@@ -14,3 +13,12 @@ __all__ = ["Function", "backward", "enable_grad", "grad", "gradcheck", "gradgrad
            "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]  # fmt: skip
 
 _provide(_engine.run)
+
+
+def __getattr__(name: str) -> object:
+    """`gradcheck` and `gradgradcheck` are made of the function transforms, which lie above this package."""
+    if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
+        from importlib import import_module
+
+        return getattr(import_module("framework.func.gradcheck"), name)
+    raise AttributeError(f"module 'framework.autograd' has no attribute {name!r}")

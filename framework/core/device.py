@@ -60,13 +60,13 @@ class device:
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return device, (self.name.text,)
+        return device, (self.name.text if self.index is None else f"{self.type}:{self.index}",)
 
     def __enter__(self) -> device:
         STATE.__dict__.setdefault("devices", []).append(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: Any, value: BaseException | None, trace: TracebackType | None) -> None:
         STATE.__dict__["devices"].pop()
 
 

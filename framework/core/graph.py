@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .state import next_seq
 
 if TYPE_CHECKING:
-    from backends.dtypes import dtype
+    from backends.dtypes import dtype as Dtype
 
     from .tensor import Tensor
 
@@ -29,12 +29,13 @@ class Node:
     versions: tuple[int | None, ...]
     params: tuple[Any, ...]
     shape: tuple[int, ...]
-    dtype: dtype
+    dtype: Dtype
+    hooks: Any
     seq: int
     out: Any
     out_storage: Any
     # Only SlowNode spends slots on these: the dtype a rule computes in if not the inputs', the level it was recorded on.
-    compute: dtype | None = None
+    compute: Any = None
     level: Any = None
     outputs = 1
 

@@ -40,7 +40,7 @@ class Storage:
     shadow: Any = None
     root: Storage | None = None
     inference = False
-    written_at: tuple[str, int, str] | None = None
+    written_at: tuple[Any, int, str] | None = None
 
     def __init__(self) -> None:
         self.version, self.views, self.limit = 0, [], 8
@@ -60,7 +60,8 @@ class InferenceStorage(Storage):
     inference = True
 
     @property
-    def version(self) -> int:  # type: ignore[override]
+    def version(self) -> int:
+        """RuntimeError: there is none."""
         raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
                            "use it in autograd.")  # fmt: skip
 
@@ -140,13 +141,15 @@ def geometry_of(x: Tensor) -> Geometry:
         start = (address(a) - address(owner)) // size if owner is not a and hasattr(a, "__array_interface__") else 0
         return Geometry(a.shape, tuple([s // size for s in a.strides]), start if x._view is not None and x._view.base is not None else 0)
     s = storage_of(x)
+    assert x._view is not None
     shadow = x._view.shadow
     return Geometry(shadow.shape, shadow.strides, address(shadow) - address((s.root or s).shadow))
 
 
 def refresh(x: Tensor) -> Any:
     """Rebuild an array that a write through another view has made stale (backends that do not alias)."""
-    memory = x.storage.root or x.storage
+    assert x.storage is not None
+    memory: Any = x.storage.root or x.storage
     x.array = x.backend.read_at(memory.flat, geometry_of(x))
     return x.array
 

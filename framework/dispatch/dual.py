@@ -107,7 +107,7 @@ def vjp_of_vjp(e: Entry, values: list[Any], tangents: list[Any], live: list[int]
     from .reverse import vjp_on_tensors
 
     with grad_enabled(True):
-        variables = [tuple([fresh(x) for x in v]) if type(v) is tuple and i in live else fresh(v) if i in live else v
+        variables: list[Any] = [tuple([fresh(x) for x in v]) if type(v) is tuple and i in live else fresh(v) if i in live else v
                      for i, v in enumerate(values)]  # fmt: skip
         y = e.call(variables)
         ys = [o for o, name in zip(y if isinstance(y, tuple) else (y,), e.outs, strict=True) if name in e.diff_outs]
@@ -126,6 +126,6 @@ def vjp_of_vjp(e: Entry, values: list[Any], tangents: list[Any], live: list[int]
     return tuple(found) if len(found) > 1 else found[0]
 
 
-def _inner(g: Tensor, t: Tensor) -> Any:
+def _inner(g: Any, t: Any) -> Any:
     """The real inner product's summands: Re(conj(g) t)."""
     return T.real(T.conj(g) * t) if g.dtype.is_complex or t.dtype.is_complex else g * t

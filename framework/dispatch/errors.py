@@ -33,13 +33,19 @@ def users_line() -> tuple[str, int] | None:
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def line_at(code: Any, position: int) -> str:
+    """File and line of a position in a code object."""
+    line = next((line for start, end, line in code.co_lines() if start <= position < end and line is not None), code.co_firstlineno)
+    return f"{code.co_filename}:{line}"
+
+
 def stale(n: Node, name: str, changed: Any, version: int) -> NoReturn:
     """Raise: a value that `n` saved was written in place since. `changed` is the tensor, or the storage of n's own output."""
     storage = getattr(changed, "storage", changed)
     shape = list(getattr(changed, "shape", n.shape))
     kind = scalar_type_name(changed.dtype if hasattr(changed, "dtype") else n.dtype)
     written = storage.written_at
-    where = f"It was written by {written[2]} at {written[0]}:{written[1]}. " if written else ""
+    where = f"It was written by {written[2]} at {line_at(written[0], written[1])}. " if written else ""
     what = "its own output" if name in n.entry.outs else f"its operand {name!r}"
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

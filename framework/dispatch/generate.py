@@ -126,7 +126,10 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
 def signature(e: Entry) -> tuple[str, list[str]]:
     """The `def` line, and lines that collect a trailing list of ints given as separate arguments."""
     positional, keyword = list(e.params[: e.positional]), list(e.params[e.positional :])
-    show = lambda p: f"{p}=D_{p}" if p in e.defaults else p  # noqa: E731
+
+    def show(p: str) -> str:
+        return f"{p}=D_{p}" if p in e.defaults else p
+
     before = []
     spread = bool(positional) and e.kinds.get(positional[-1]) == "Ints"
     parts = [show(p) for p in positional[: -1 if spread else None]]
@@ -164,7 +167,7 @@ def fast_path(e: Entry) -> list[str]:
     lead, static = e.nums[0], e.static
     scalar = "other" if e.nums[1:] == ("other",) and e.elementwise else None  # a Python number takes the same path
     own = [p for p in e.tensors if p != scalar]
-    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None", "state() is QUIET"]
+    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None"] + ["state() is QUIET"] * (not e.view)
     if e.cast:
         test.append(f"{e.cast} is None")
     # 1. plain tensors, no mode: read the slots
@@ -180,6 +183,8 @@ def fast_path(e: Entry) -> list[str]:
     same += [f"a_{p} is not None" for p in own] + ["same"] * bool(scalar)
     if e.check:
         same += ["b.guards"]
+    if e.when:
+        same += [e.when]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
     lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
     if not e.trusting:

@@ -98,7 +98,7 @@ def _asked(e: Entry, args: tuple[Any, ...], i: int, edges: tuple[Node | None, ..
 
 def strip(t: Tensor) -> Tensor:
     """The same values without t's own node: an alias on its storage; a wrapper keeps its payload and that one's history."""
-    return t.like(None) if t.level is not None else t.detach()  # type: ignore[attr-defined, no-any-return]
+    return t.like(None) if t.level is not None else t.detach()  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------- reverse by the generic route

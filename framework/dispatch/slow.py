@@ -36,6 +36,10 @@ def slow(e: Entry, args: tuple[Any, ...], out: Any = None) -> Any:
         from .out import write_out
 
         return write_out(e, out, e.call(args))
+    if e.rewrite:
+        rewritten = e.rewrite(*args)
+        if rewritten is not NotImplemented:
+            return rewritten
     args = canonical(e, args)
     modes = STATE.modes
     for depth in range(len(modes) - 1, -1, -1):  # innermost first; each may decline
@@ -71,7 +75,7 @@ def override(e: Entry, args: tuple[Any, ...], out: Any) -> Any:
     keywords = e.keywords(args) | ({} if out is None else {"out": out})
     overriding.sort(key=lambda k: -len(k.__mro__))  # subclasses before what they derive from
     for kind in overriding:
-        r = kind.__torch_function__(e.fn, tuple(overriding), args[: e.positional], keywords)  # type: ignore[attr-defined]
+        r = kind.__torch_function__(e.fn, tuple(overriding), args[: e.positional], keywords)
         if r is not NotImplemented:
             return r
     raise TypeError(f"no implementation found for '{e.name}' on types that implement __torch_function__: {overriding}")

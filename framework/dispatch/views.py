@@ -18,9 +18,8 @@ from .schema import Entry
 
 def overlap(a: Any, b: Any) -> bool:
     """Whether two arrays share memory. (An empty view shares none, but is a view all the same.)"""
-    owner = lambda x: x if x.base is None else x.base  # noqa: E731
     if not isinstance(a, np.ndarray):
-        return owner(a) is owner(b) or a is b
+        return (a if a.base is None else a.base) is (b if b.base is None else b.base)
     return bool(np.may_share_memory(a, b)) or (a.size == 0 and root_of(a) is root_of(b))
 
 
@@ -122,7 +121,7 @@ def _counted_overlap(a: Any) -> bool:
     at = np.zeros(a.shape, np.int64)
     for d, (stride, n) in enumerate(zip(a.strides, a.shape, strict=True)):
         at += (np.arange(n) * stride).reshape([-1 if i == d else 1 for i in range(a.ndim)])
-    return len(np.unique(at)) < a.size
+    return len(np.unique(at)) < int(a.size)
 
 
 __all__ = ["View", "linked", "mask_of", "put", "read", "replay", "self_overlapping", "view_of"]

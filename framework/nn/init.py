@@ -95,7 +95,7 @@ def trunc_normal_(
 def _trunc_normal(tensor: Tensor, mean: float, std: float, a: float, b: float, *, generator: Any = None) -> Tensor:
     below = lambda x: (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0  # noqa: E731
     if below(b) - below(a) > 0.3:
-        low, high = (tensor.new_tensor(bound).item() for bound in (a, b))  # as the tensor's dtype rounds them
+        low, high = (framework.tensor(bound, dtype=tensor.dtype).item() for bound in (a, b))  # as the tensor's dtype rounds them
         result = tensor.normal_(mean, std, generator=generator)
         while True:
             outside = (result < low) | (result > high)
@@ -234,7 +234,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 @_drawn
 def _orthogonal(tensor: Tensor, gain: float, *, generator: Any = None) -> Tensor:
     rows = tensor.shape[0]
-    matrix = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
+    matrix = framework.empty(rows, tensor.numel() // rows, dtype=tensor.dtype, device=tensor.device)
+    matrix.normal_(0, 1, generator=generator)
     wide = rows < matrix.shape[1]
     q, r = framework.linalg.qr(matrix.t() if wide else matrix)
     q = q * framework.diag(r, 0).sign()  # so that the result is uniform over the orthogonal matrices (Mezzadri 2007)

@@ -55,6 +55,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     random,
     random_sampling,
     random_inplace,
+    dropout,
+    recurrent,
 )
 
 _inplace.define()

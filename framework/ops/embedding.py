@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from backends.dtypes import int64
-from framework.autograd.grad_mode import no_grad
+from framework.core.state import grad_enabled
 from framework.core.host import to_host
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Index, Num
@@ -65,7 +65,7 @@ def _no_sparse(name, sparse):
 
 def _shorten(weight, index, max_norm, norm_type):
     """Scale the rows in use whose norm exceeds `max_norm` down to it, in place."""
-    with no_grad():
+    with grad_enabled(False):
         table = weight.detach()
         norms = length(table, norm_type, 1)
         used = T.index_add(T.full((table.shape[0],), 0, T.like(table)), 0, T.reshape(index, (-1,)),

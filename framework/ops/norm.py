@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from backends.dtypes import float32
-from framework.autograd.grad_mode import no_grad
+from framework.core.state import grad_enabled
 from framework.core.tensor import Tensor
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Dims, Num
@@ -120,7 +120,7 @@ def batch_norm(input: Num, running_mean, running_var, weight: Num = None, bias: 
     out, mean, var = standardize(x, dims, eps)
     if running_mean is not None or running_var is not None:
         n = input.numel() // input.shape[1]
-        with no_grad():
+        with grad_enabled(False):
             if running_mean is not None:
                 _follow(running_mean, mean.detach(), momentum)
             if running_var is not None:
@@ -142,7 +142,7 @@ def instance_norm(input: Num, running_mean=None, running_var=None, weight: Num =
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape} (instance_norm)")
     _check_channels("instance_norm", input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     out, mean, var = standardize(_wide(input), tuple(range(2, input.ndim)), eps)
-    with no_grad():
+    with grad_enabled(False):
         if running_mean is not None:
             _follow(running_mean, T.mean(mean.detach(), (0,)), momentum)
         if running_var is not None:

@@ -8,7 +8,7 @@ import framework
 from framework import float64, tensor
 from framework.autograd import Function, gradcheck, gradgradcheck
 from framework.autograd.function import once_differentiable
-from framework.autograd.gradcheck import GradcheckError
+from framework.func.gradcheck import GradcheckError
 
 MODES = [
     {},

@@ -21,7 +21,9 @@ from framework.core.host import to_host
 from framework.core.tensor import Tensor
 from framework.ops.conversion import tensor
 
-from .api import as_tuple, grad
+from .transforms import jvp
+
+from framework.autograd.api import as_tuple, grad
 
 Array = np.ndarray[Any, Any]
 
@@ -234,8 +236,6 @@ def _columns(gradients: list[Sequence[Tensor | None]], variables: list[Tensor]) 
 # ---------------------------------------------------------------- forward mode
 def tangents_of(func: Any, inputs: tuple[Any, ...], tangents: dict[int, Tensor]) -> list[Tensor]:
     """The tangents of the floating outputs if the inputs of these numbers have these tangents."""
-    import framework
-
     def restricted(*primals: Tensor) -> tuple[Tensor, ...]:
         given = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
         for i, p in zip(tangents, primals, strict=True):
@@ -243,7 +243,7 @@ def tangents_of(func: Any, inputs: tuple[Any, ...], tangents: dict[int, Tensor])
         return tuple([o for o in as_tuple(func(*given)) if is_floating(o)])
 
     primals = tuple([inputs[i].detach() for i in tangents])
-    found = framework.func.jvp(restricted, primals, tuple(tangents.values()))[1]
+    found = jvp(restricted, primals, tuple(tangents.values()))[1]
     return list(as_tuple(found))
 
 

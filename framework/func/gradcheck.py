@@ -15,7 +15,9 @@ import numpy as np
 from backends.dtypes import complex128, float64
 from framework.core.tensor import Tensor
 
-from .api import as_tuple, grad
+from framework.autograd.api import as_tuple, grad
+from framework.dispatch.registry import PUBLIC
+
 from .jacobians import (
     Array,
     GradcheckError,
@@ -30,6 +32,7 @@ from .jacobians import (
     to_array,
     to_tensor,
 )
+from .transforms import vmap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -201,12 +204,10 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 
 def _real_outputs(func: Any, inputs: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """func with real outputs: itself, or its real and its imaginary parts."""
-    import framework
-
     if not any(isinstance(o, Tensor) and o.is_complex() for o in as_tuple(func(*inputs))):
         yield "", func
         return
-    for name, part in (("imaginary", framework.imag), ("real", framework.real)):
+    for name, part in (("imaginary", PUBLIC[""]["imag"]), ("real", PUBLIC[""]["real"])):
 
         def f(*args: Any, part: Any = part) -> tuple[Any, ...]:
             outputs = as_tuple(func(*args))
@@ -217,13 +218,11 @@ def _real_outputs(func: Any, inputs: tuple[Any, ...]) -> Iterator[tuple[str, Any
 
 def _real_inputs(func: Any, inputs: tuple[Any, ...]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """func with real inputs, and these: itself, or as a function of the real and of the imaginary parts alone."""
-    import framework
-
     complex_at = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()]
     if not complex_at:
         yield "", func, inputs
         return
-    rest = {i: (framework.real(inputs[i].detach()), framework.imag(inputs[i].detach())) for i in complex_at}
+    rest = {i: (PUBLIC[""]["real"](inputs[i].detach()), PUBLIC[""]["imag"](inputs[i].detach())) for i in complex_at}
     for name in ("imaginary", "real"):
         real = list(inputs)
         for i, (x, y) in rest.items():
@@ -258,15 +257,13 @@ def _check_missing_tangents(func: Any, inputs: tuple[Any, ...]) -> None:
 
 def _check_batched_tangents(func: Any, inputs: tuple[Any, ...]) -> None:
     """Compare vmap over two random tangents of each input with two passes."""
-    import framework
-
     rng = np.random.default_rng(0)
     for j, i in enumerate([i for i, x in enumerate(inputs) if is_variable(x)]):
         pair = [random(inputs[i], rng).detach() for _ in range(2)]
         looped = [tangents_of(func, inputs, {i: t}) for t in pair]
         stacked = to_tensor(np.stack([to_array(t) for t in pair]), inputs[i])
         try:
-            result = framework.func.vmap(lambda t, i=i: tuple(tangents_of(func, inputs, {i: t})))(stacked)
+            result = vmap(lambda t, i=i: tuple(tangents_of(func, inputs, {i: t})))(stacked)
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
         for k, (r, *expected) in enumerate(zip(as_tuple(result), *looped, strict=True)):
