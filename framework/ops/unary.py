@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import log as _ln
 from math import pi
 
-from framework.dispatch.registry import op, unary
+from backends.dtypes import bool_, int64
+from framework.dispatch.registry import T, op, unary
 from framework.dispatch.schema import Num
 
 # ---------------------------------------------------------------- exponentials and logarithms
@@ -200,3 +201,13 @@ def conj(xp, input: Num):
 def real(xp, input: Num):
     """The real part."""
     return xp.real(input)
+
+
+# ---------------------------------------------------------------- bools
+squared = T.square
+
+
+@op(composite=True, inplace=True)
+def square(input: Num):  # noqa: F811
+    """input * input; of bools, int64."""
+    return squared(input if input.dtype is not bool_ else T.to_dtype(input, int64))
