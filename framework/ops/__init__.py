@@ -57,6 +57,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     random_inplace,
     dropout,
     recurrent,
+    attention,
+    multihead,
 )
 
 _inplace.define()
