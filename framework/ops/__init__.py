@@ -40,6 +40,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     pairs,
     rounding,
     search,
+    sets,
+    gradient,
     operators,
     ranges,
     new,
