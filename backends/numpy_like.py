@@ -215,8 +215,10 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
     kernels = frozenset({"softmax", "conv_bias"})
 
     def softmax(self, x: Array, dim: int) -> Array:
-        e = x - self.amax(x, (dim,), True) if x.size else x.copy()
-        e = self.np.exp(e, e if x.ndim else None)
+        if not x.ndim:
+            return self.np.exp(x - x)
+        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
+        self.np.exp(e, e)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e
 

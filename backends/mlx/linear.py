@@ -24,6 +24,8 @@ class Linear(Elementwise, Reductions):
 
     def softmax(self, x: Array, dim: int) -> Array:
         """float64 goes through `exp` here, MLX's own has float32 accuracy."""
+        if not x.ndim:
+            return self.exp(x - x)
         if x.dtype != mx.float64:
             return mx.softmax(x, dim, precise=True)
         if not x.size:

@@ -1,7 +1,7 @@
 """Reductions, scans and sorting.
 
-MLX adds naively (the float32 sum of ten million tenths is 9% off), returns 0 for 2^31 terms or more, widens small integers
-and indexes with uint32; results here have the dtype of the operand, indices int64.
+MLX adds naively (the float32 sum of ten million tenths is 9% off), returns 0 for 2^31 terms or more, widens small
+integers and indexes with uint32; results here have the dtype of the operand, indices int64.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Reductions(Arrays):
         return self._reduce(mx.prod, wide, dims, keepdim).astype(x.dtype)
 
     def amax(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        return self._reduce(mx.max, x, dims, keepdim)
+        return self._reduce(mx.max, _with_elements(x, dims), dims, keepdim)
 
     def amin(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        return self._reduce(mx.min, x, dims, keepdim)
+        return self._reduce(mx.min, _with_elements(x, dims), dims, keepdim)
 
     def any(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
         return self._reduce(mx.any, x, dims, keepdim)
@@ -94,7 +94,9 @@ class Reductions(Arrays):
         return f(self._wide(x), axis=dim).astype(x.dtype) if x.ndim else x
 
     def sort(self, x: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
-        """Always stable; NaN is the largest. A stable descending order is the reversed stable order of the reversed array."""
+        """Always stable; NaN is the largest. A stable descending order is the reversed stable order of the reversed
+        array.
+        """
         if not x.ndim:
             return x, mx.array(0, mx.int64)
         if descending:
@@ -104,3 +106,10 @@ class Reductions(Arrays):
         if descending:
             order, values = x.shape[dim] - 1 - mx.flip(order, dim), mx.flip(values, dim)
         return values, self.ranges.add(order, 0, x.shape[dim] - 1)
+
+
+def _with_elements(x: Array, dims: Dims | None) -> Array:
+    """x, if there is something to take an extreme of; ValueError else, as NumPy says it."""
+    if 0 in (x.shape if dims is None else [x.shape[d] for d in dims]):
+        raise ValueError(f"zero-size array to reduction operation which has no identity: shape {x.shape}, dims {dims}")
+    return x

@@ -40,7 +40,7 @@ class Storage:
     shadow: Any = None
     root: Storage | None = None
     inference = False
-    written_at: tuple[str, int, str] | None = None
+    written_at: tuple[Any, int, str] | None = None
 
     def __init__(self) -> None:
         self.version, self.views, self.limit = 0, [], 8

@@ -42,6 +42,12 @@ def remember_line(n: Node) -> None:
         n.metadata["parent_"] = parent
 
 
+def line_at(code: Any, position: int) -> str:
+    """File and line of a position in a code object."""
+    line = next((line for start, end, line in code.co_lines() if start <= position < end and line is not None), code.co_firstlineno)
+    return f"{code.co_filename}:{line}"
+
+
 def stale(n: Node, name: str, changed: Any, version: int) -> NoReturn:
     """Raise: a value that `n` saved was written in place since. `changed` is the tensor, or the storage of n's own output."""
     storage = getattr(changed, "storage", changed)
@@ -52,7 +58,7 @@ def stale(n: Node, name: str, changed: Any, version: int) -> NoReturn:
     output = f", which is output {number} of {maker.name().removesuffix('Backward0')}," if maker is not None else ""
     saved = "its own output" if name in n.entry.outs else f"its operand {name!r}"
     written = storage.written_at
-    where = f" It was written by {written[2]} at {written[0]}:{written[1]}." if written else ""
+    where = f" It was written by {written[2]} at {line_at(written[0], written[1])}." if written else ""
     lines = n.metadata.get("traceback_")
     line = f" The op was called here:\n{lines[-1].rstrip()}\n" if lines else ""
     hint = "" if lines else " To see where the op was called, enable anomaly detection, with autograd.set_detect_anomaly(True)."

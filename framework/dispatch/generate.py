@@ -161,7 +161,7 @@ def fast_path(e: Entry) -> list[str]:
     lead, static = e.nums[0], e.static
     scalar = "other" if e.nums[1:] == ("other",) and e.elementwise else None  # a Python number takes the same path
     own = [p for p in e.tensors if p != scalar]
-    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None", "state() is QUIET"]
+    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None"] + ["state() is QUIET"] * (not e.view)
     if e.cast:
         test.append(f"{e.cast} is None")
     # 1. plain tensors, no mode: read the slots
@@ -177,6 +177,8 @@ def fast_path(e: Entry) -> list[str]:
     same += [f"a_{p} is not None" for p in own] + ["same"] * bool(scalar)
     if e.check:
         same += ["b.guards"]
+    if e.when:
+        same += [e.when]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
     lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
     if not e.trusting:

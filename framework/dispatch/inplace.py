@@ -7,6 +7,7 @@ and V of g), after which every living view of the base takes the node that repla
 from __future__ import annotations
 
 import builtins
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -47,7 +48,7 @@ def _compiled(method: FunctionType) -> FunctionType:
     scope = method.__globals__
     e, name = scope["E"], scope["NAME"]
     scope |= {"assigned": assigned, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET,
-              "state": state, "note": note, "storage_of": storage_of}  # fmt: skip
+              "state": state, "frame": sys._getframe, "storage_of": storage_of}  # fmt: skip
     lines = [f"def {name}(self, *args, **kwargs):"]
     if e.opaque and e.elementwise and e.dtype in ("same", "float") and len(e.params) <= 2:
         lines += _fast_lines(e, name)
@@ -76,16 +77,16 @@ def _fast_lines(e: Entry, name: str) -> list[str]:
               f"            try: b.{e.name}(a, {'o, ' if operand else ''}a)",
               "            except Exception: return assigned(E, NAME, self, args, kwargs)",
               "            s.version += 1",
-              f"            if grad: note(s, {name!r})",
+              f"            if grad: f = frame(1); s.written_at = (f.f_code, f.f_lasti, {name!r})",
               "            return self"]  # fmt: skip
     return lines
 
 
 def note(storage: Any, name: str) -> None:
-    """Remember where in the user's code a storage was last written."""
-    line = errors.users_line()
-    if line is not None:
-        storage.written_at = (*line, name)
+    """Remember where in the user's code a storage was last written: the code and the position in it (its line is found if asked for)."""
+    frame = errors.users_frame()
+    if frame is not None:
+        storage.written_at = (frame.f_code, frame.f_lasti, name)
 
 
 # ---------------------------------------------------------------- the general way

@@ -72,6 +72,8 @@ class Entry:
     check: Callable[..., None] | None = None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
     canon: Callable[..., Any] | None = None  # (first tensor, *others that are no tensors) -> those, where annotations are not enough
     trusting: str = ""  # on the fast path the library checks and wraps: "checked"; "sized": the last parameter is the result's shape
+    rewrite: Callable[..., Any] | None = None  # (*args) -> a result by other ops where the entry's own rules do not serve, or NotImplemented
+    when: str = ""  # the fast path's own condition on raw arrays `a_<parameter>`, where `rewrite` leaves the call to the entry
     outs: tuple[str, ...] = ("out",)  # names of the outputs; those not in `diff_outs` have no gradient
     diff_outs: tuple[str, ...] = ("out",)
     # public names

@@ -6,15 +6,23 @@ from framework.dispatch.registry import op
 from framework.dispatch.schema import Cast, Dim, Num
 
 
-@op(kernel=True, batch="dims", dtype="float", accept="fc", spaces=("", "special"), vjp=(lambda xp, g, out, dim: out * (g - xp.sum(g * out, (dim,), True)),))
+
+def _dims(x, dim):
+    """A number has dimension 0 in name only."""
+    return (dim,) if len(x.shape) else ()
+
+
+@op(kernel=True, batch="dims", dtype="float", accept="fc", spaces=("", "special"),
+    vjp=(lambda xp, g, out, dim: out * (g - xp.sum(g * out, _dims(out, dim), True)),))  # fmt: skip
 def softmax(xp, input: Num, dim: Dim, *, dtype: Cast = None):
     """exp(input) over its sum along `dim`."""
-    e = xp.exp(input - xp.amax(input, (dim,), True))
-    return e / xp.sum(e, (dim,), True)
+    e = xp.exp(input - xp.amax(input, _dims(input, dim), True))
+    return e / xp.sum(e, _dims(e, dim), True)
 
 
-@op(kernel=True, batch="dims", dtype="float", accept="fc", spaces=("", "special"), vjp=(lambda xp, g, out, dim: g - xp.exp(out) * xp.sum(g, (dim,), True),))
+@op(kernel=True, batch="dims", dtype="float", accept="fc", spaces=("", "special"),
+    vjp=(lambda xp, g, out, dim: g - xp.exp(out) * xp.sum(g, _dims(out, dim), True),))  # fmt: skip
 def log_softmax(xp, input: Num, dim: Dim, *, dtype: Cast = None):
     """The logarithm of softmax, without overflow or cancellation."""
-    x = input - xp.amax(input, (dim,), True)
-    return x - xp.log(xp.sum(xp.exp(x), (dim,), True))
+    x = input - xp.amax(input, _dims(input, dim), True)
+    return x - xp.log(xp.sum(xp.exp(x), _dims(x, dim), True))
