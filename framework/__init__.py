@@ -17,7 +17,7 @@ from framework.core.shape import Size
 from framework.core.tensor import Tensor
 
 from . import ops as _ops
-from . import autograd, func
+from . import autograd, func, linalg, special
 from .autograd import (
     enable_grad, inference_mode, is_anomaly_check_nan_enabled, is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled,
     no_grad, set_grad_enabled,

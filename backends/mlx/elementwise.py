@@ -250,3 +250,34 @@ class Elementwise(Arrays):
         d = x.dtype if is_float(x) else mx.float32
         turned = mx.where(mx.less(x, 0), mx.array(3.141592653589793, d), mx.array(0, d))
         return mx.where(mx.isnan(x), x, turned) if is_float(x) else turned
+
+    # ---------------------------------------------------------------- special functions: missing, or of float32 accuracy
+    def erfc(self, x: Array) -> Array:
+        return self._on_host("erfc", x)
+
+    def erfinv(self, x: Array) -> Array:
+        return self._on_host("erfinv", x)
+
+    def lgamma(self, x: Array) -> Array:
+        return self._on_host("lgamma", x)
+
+    def digamma(self, x: Array) -> Array:
+        return self._on_host("digamma", x)
+
+    def polygamma(self, x: Array, n: int) -> Array:
+        return self._on_host("polygamma", x, n)
+
+    def i0(self, x: Array) -> Array:
+        return self._on_host("i0", x)
+
+    def i0e(self, x: Array) -> Array:
+        return self._on_host("i0e", x)
+
+    def i1(self, x: Array) -> Array:
+        return self._on_host("i1", x)
+
+    def i1e(self, x: Array) -> Array:
+        return self._on_host("i1e", x)
+
+    def frexp(self, x: Array) -> tuple[Array, Array]:
+        return self._on_host("frexp", x)  # type: ignore[no-any-return]

@@ -107,6 +107,30 @@ class Reductions(Arrays):
             order, values = x.shape[dim] - 1 - mx.flip(order, dim), mx.flip(values, dim)
         return values, self.ranges.add(order, 0, x.shape[dim] - 1)
 
+    def cummax(self, x: Array, dim: int) -> tuple[Array, Array]:
+        return self._running(mx.cummax, x, dim)
+
+    def cummin(self, x: Array, dim: int) -> tuple[Array, Array]:
+        return self._running(mx.cummin, x, dim)
+
+    def _running(self, f: Callable[..., Any], x: Array, dim: int) -> tuple[Array, Array]:
+        """The extreme so far and the last place where it was met; every nan is met. Bools go through int8."""
+        if not x.ndim or not x.size:
+            return x, mx.zeros(x.shape, mx.int64)
+        plain = x.astype(mx.int8) if x.dtype == mx.bool_ else x
+        values = f(plain, axis=dim)
+        at = mx.reshape(mx.arange(x.shape[dim]), (-1, *[1] * (x.ndim - dim - 1)))
+        met = mx.logical_or(plain == values, plain != plain)
+        last = mx.cummax(mx.where(met, at, mx.array(-1, at.dtype)), axis=dim)
+        return values.astype(x.dtype), self.ranges.add(last.astype(mx.int64), 0, x.shape[dim] - 1)
+
+    def logcumsumexp(self, x: Array, dim: int) -> Array:
+        """MLX has one without this accuracy in float64, and none for complex numbers."""
+        return mx.logcumsumexp(x, axis=dim) if x.dtype == mx.float32 and x.ndim and x.size else self._on_host("logcumsumexp", x, dim)
+
+    def searchsorted(self, x: Array, values: Array, right: bool) -> Array:
+        """On the host: missing."""
+        return self._on_host("searchsorted", x, values, right)
 
 def _with_elements(x: Array, dims: Dims | None) -> Array:
     """x, if there is something to take an extreme of; ValueError else, as NumPy says it."""

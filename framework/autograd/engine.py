@@ -227,10 +227,16 @@ class _Walk:
 def fitted(n: Any, xp: Any, out: Sequence[Any]) -> Sequence[Any]:
     """Undo promotion: hand each gradient back in the dtype of its input (real inputs of a complex op get the real part)."""
     if xp is T:
-        return [x if m is None or x is None or x.dtype is m.dtype else _cast(xp, fit(xp, x, m.shape), m.dtype, x.dtype)
-                for m, x in zip(n.edges, out)]  # fmt: skip
-    return [x if m is None or x is None or (d := xp.dtype_of(x)) is m.dtype else _cast(xp, fit(xp, x, m.shape), m.dtype, d)
-            for m, x in zip(n.edges, out)]  # fmt: skip
+        return [x if m is None or x is None or x.dtype is m.dtype else _back(xp, x, m, x.dtype) for m, x in zip(n.edges, out)]
+    return [x if m is None or x is None or (d := xp.dtype_of(x)) is m.dtype else _back(xp, x, m, d) for m, x in zip(n.edges, out)]
+
+
+def _back(xp: Any, x: Any, m: Node, have: Any) -> Any:
+    """One gradient in its input's shape and dtype. Half types are rounded before they are summed, as PyTorch does: sums of the two
+    then agree where terms cancel."""
+    if m.dtype.compute is not m.dtype:
+        return fit(xp, _cast(xp, x, m.dtype, have), m.shape)
+    return _cast(xp, fit(xp, x, m.shape), m.dtype, have)
 
 
 def _cast(xp: Any, x: Any, d: Any, have: Any) -> Any:

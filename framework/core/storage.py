@@ -61,6 +61,7 @@ class InferenceStorage(Storage):
 
     @property
     def version(self) -> int:
+        """RuntimeError: there is none."""
         raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
                            "use it in autograd.")  # fmt: skip
 

@@ -75,14 +75,17 @@ class Tensor:
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the elements live on an NVIDIA GPU."""
         return bool(self.backend.device_type == "cuda")
 
     @property
     def is_mps(self) -> bool:
+        """Whether the elements live in MLX's memory."""
         return bool(self.backend.device_type == "mps")
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the elements live in the host's memory."""
         return bool(self.backend.device_type == "cpu")
 
     def get_device(self) -> int:
@@ -95,10 +98,12 @@ class Tensor:
 
     @property
     def itemsize(self) -> int:
+        """Bytes per element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all elements."""
         return self.dtype.itemsize * self.numel()
 
     def stride(self, dim: int | None = None) -> Any:
@@ -113,12 +118,15 @@ class Tensor:
         return geometry_of(self).offset
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is a real floating one."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:
+        """Whether the dtype has negative values."""
         return self.dtype.is_signed
 
     # ---------------------------------------------------------------- autograd

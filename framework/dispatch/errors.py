@@ -35,17 +35,17 @@ def users_line() -> tuple[str, int] | None:
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def line_at(code: Any, position: int) -> str:
+    """File and line of a position in a code object."""
+    line = next((line for start, end, line in code.co_lines() if start <= position < end and line is not None), code.co_firstlineno)
+    return f"{code.co_filename}:{line}"
+
+
 def remember_line(n: Node) -> None:
     """Note on a node where the user's code made it, and which node's reverse did so, if one did."""
     n.metadata["traceback_"] = traceback.format_stack(users_frame())
     if (parent := STATE.__dict__.get("reversing")) is not None:
         n.metadata["parent_"] = parent
-
-
-def line_at(code: Any, position: int) -> str:
-    """File and line of a position in a code object."""
-    line = next((line for start, end, line in code.co_lines() if start <= position < end and line is not None), code.co_firstlineno)
-    return f"{code.co_filename}:{line}"
 
 
 def stale(n: Node, name: str, changed: Any, version: int) -> NoReturn:

@@ -29,6 +29,7 @@ new = object.__new__
 FLOATS = frozenset((float32, float64))
 INTEGERS = frozenset(d for d in BY_NAME.values() if d.category == 1)
 ANY = frozenset(BY_NAME.values())
+NUMBERS = frozenset((bool, int, float, complex))
 
 
 def function_of(e: Entry) -> Any:
@@ -72,6 +73,12 @@ def compiled(e: Entry) -> Any:
     return f
 
 
+def plain_type(e: Entry, p: str) -> str:
+    """The test that a composite's operand needs no attention: a plain tensor, a number where there may be one, None by default."""
+    test = f"type({p}) in FAST" + f" or type({p}) in NUMBERS" * e.elementwise + f" or {p} is None" * (e.defaults.get(p, e) is None)
+    return f"({test})" if " or " in test else test
+
+
 def passed_on(e: Entry) -> str:
     """The arguments of an entry's function handed on as they came."""
     positional = list(e.params[: e.positional])
@@ -91,15 +98,14 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
         "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Storage": Storage,
         "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
         "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
-        "DTYPES": fast_dtypes(e), "RESULT": e.dtype,
+        "DTYPES": fast_dtypes(e), "RESULT": e.dtype, "NUMBERS": NUMBERS,
     }  # fmt: skip
     scope |= {f"D_{name}": value for name, value in e.defaults.items()}
     head, before = signature(e)
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     last = f"    return slow(E, {arguments}, out)" if "out" not in e.params else ""
     if e.composite:
-        types = [f"({p} is None or type({p}) in FAST)" if e.defaults.get(p, e) is None else f"type({p}) in FAST"
-                 for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]  # fmt: skip
+        types = [plain_type(e, p) for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]
         call = ", ".join([*e.params[: e.positional], *[f"{p}={p}" for p in e.params[e.positional :]]])
         if last:
             test = " and ".join(["not ACTIVE", "out is None", *types])

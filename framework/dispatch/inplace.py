@@ -217,13 +217,16 @@ class Since:
 
     @property
     def version(self) -> int:
+        """Writes since."""
         return self.storage.version - self.start  # type: ignore[no-any-return]
 
     @property
     def written_at(self) -> Any:
+        """Where in the user's code the last write was."""
         return self.storage.written_at
 
     def add(self, t: Tensor) -> None:
+        """Remember a tensor on the storage."""
         self.storage.add(t)
 
 
