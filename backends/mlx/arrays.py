@@ -36,7 +36,9 @@ os.register_at_fork(after_in_child=_after_fork)
 def fits(r: Array) -> Array:
     """`r`, which is not computed yet; MemoryError if it cannot be: MLX would kill the process."""
     if r.nbytes > MEMORY:
-        raise MemoryError(f"an MLX array of shape {r.shape} and dtype {r.dtype} needs {r.nbytes} bytes; there are {MEMORY}")
+        raise MemoryError(
+            f"an MLX array of shape {r.shape} and dtype {r.dtype} needs {r.nbytes} bytes; there are {MEMORY}"
+        )
     return r
 
 
@@ -60,7 +62,9 @@ class Failed:
         if self._arrays:
             for a in arrays:
                 if id(a) in self._arrays:
-                    raise RuntimeError(f"this MLX array was never computed; its evaluation failed: {self._arrays[id(a)][1]}")
+                    raise RuntimeError(
+                        f"this MLX array was never computed; its evaluation failed: {self._arrays[id(a)][1]}"
+                    )
 
 
 class Ranges:
@@ -99,8 +103,9 @@ class Arrays(ArrayAPI):
     def evaluate(self, arrays: list[Array]) -> None:
         """Compute pending values, all in one run. Arrays that go to another thread must have been evaluated.
 
-        A failure is raised here, once; the array is then refused for good. What else depends on it must not be evaluated: MLX
-        may wait for ever. So primitives whose data can be wrong (linear algebra) run on the host, where they raise at once.
+        A failure is raised here, once; the array is then refused for good. What else depends on it must not be
+        evaluated: MLX may wait for ever. So primitives whose data can be wrong (linear algebra) run on the host,
+        where they raise at once.
         """
         if _forked:
             raise RuntimeError("MLX does not work in a forked process; start workers with the 'spawn' method")
@@ -118,8 +123,8 @@ class Arrays(ArrayAPI):
             raise
 
     def _view(self, a: Array) -> Any:
-        """A NumPy array on the memory of `a`, for reading only; waits for its value (np.asarray alone may miss a failure)."""
-        self.evaluate([a])
+        """A NumPy array on the memory of `a`, for reading only; waits for its value."""
+        self.evaluate([a])  # np.asarray would wait too, but may miss a failure
         if a.dtype == mx.bfloat16:
             import ml_dtypes
 
@@ -195,7 +200,9 @@ class Arrays(ArrayAPI):
     def _sized(self, shape: Shape, itemsize: int) -> None:
         """MemoryError for an array that is too large, before MLX hears of it."""
         if prod(shape) * itemsize > MEMORY:
-            raise MemoryError(f"an MLX array of shape {tuple(shape)} needs {prod(shape) * itemsize} bytes; there are {MEMORY}")
+            raise MemoryError(
+                f"an MLX array of shape {tuple(shape)} needs {prod(shape) * itemsize} bytes; there are {MEMORY}"
+            )
 
     def arange(self, start: Any, stop: Any, step: Any, dtype: dtype) -> Array:
         """MLX computes integers in double precision, so the host counts."""

@@ -26,8 +26,8 @@ _GROWING = (*ELEMENTWISE, "cat", "copysign", "fmax", "fmin", "fmod", "gather", "
 class Mlx(Linear, Indexing, Storage, Convolution, Pooling):
     """Primitives on `mlx.core.array`, on Metal ("mps") or on the CPU ("mlx:cpu").
 
-    Operators between arrays run on MLX's default device, which the first of the two to be loaded sets; the primitives of
-    the other name their own.
+    Operators between arrays run on MLX's default device, which the first of the two to be loaded sets; the
+    primitives of the other name their own.
     """
 
     device_type = "mps"

@@ -22,8 +22,8 @@ class Region(NamedTuple):
 def region(size: int, g: Geometry) -> Region | None:
     """The geometry as a basic slice of the flat array reshaped, or None if it is no such thing.
 
-    Dimensions are taken by falling stride. Each gets the largest pitch that divides its stride and the pitch outside of it,
-    and must end before the outer one moves on.
+    Dimensions are taken by falling stride. Each gets the largest pitch that divides its stride and the pitch outside
+    of it, and must end before the outer one moves on.
     """
     order = sorted((d for d, n in enumerate(g.shape) if n > 1), key=lambda d: -g.strides[d])
     pitch, rest = size, g.offset

@@ -29,29 +29,28 @@ def _batch(fn, size, flags, args):
     return fn(*[pad(a) if f else a for a, f in zip(args, flags, strict=True)])
 
 
-@op(opaque=True, linear="each", batch=_batch, spaces=(), accept="iufc",
-    vjp=(lambda xp, g, other: xp.matmul(g, xp.conj(xp.mT(other))), lambda xp, g, input: xp.matmul(xp.conj(xp.mT(input)), g)))  # fmt: skip
-def matrix_product(xp, input: Num, other: Num):
-    """The product of (stacks of) matrices, both of two dimensions or more."""
-    return xp.matmul(input, other)
-
-
-@op(composite=True, spaces=("", "linalg"))
-def matmul(input: Num, other: Num):
-    """The matrix product by NumPy's rules: vectors, matrices, stacks of matrices that broadcast."""
-    a, b = input.ndim, other.ndim
-    if a > 1 and b > 1:
-        return matrix_product(input, other)
+def _vectors(input, other):
+    """A product with a vector is one with a matrix of one row or column; other ranks are the op's own."""
+    a, b = getattr(input, "ndim", 2), getattr(other, "ndim", 2)
+    if a > 1 and b > 1 or not a or not b:
+        return NotImplemented
     _matrices(input, other)
     if a == 1:
         input = T.unsqueeze(input, (0,))
     if b == 1:
         other = T.unsqueeze(other, (1,))
-    out = matrix_product(input, other)
+    out = matmul(input, other)
     if b == 1:
         out = T.squeeze(out, (out.ndim - 1,))
     return T.squeeze(out, (out.ndim - (1 if b == 1 else 2),)) if a == 1 else out
 
 
-matrix_product.entry.check = _matrices
+@op(opaque=True, linear="each", batch=_batch, spaces=("", "linalg"), accept="iufc", check=_matrices, rewrite=_vectors,
+    when="len(a_input.shape) > 1 and len(a_other.shape) > 1",
+    vjp=(lambda xp, g, other: xp.matmul(g, xp.conj(xp.mT(other))), lambda xp, g, input: xp.matmul(xp.conj(xp.mT(input)), g)))  # fmt: skip
+def matmul(xp, input: Num, other: Num):
+    """The matrix product by NumPy's rules: vectors, matrices, stacks of matrices that broadcast."""
+    return xp.matmul(input, other)
+
+
 attach(__matmul__=matmul, __rmatmul__=lambda self, other: matmul(other, self))
