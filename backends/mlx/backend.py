@@ -14,8 +14,10 @@ from ..base import Array, Capabilities
 from .arrays import fits
 from .convolution import Convolution
 from .indexing import Indexing
+from .kernels import ON_CPU, ON_METAL, Kernels
 from .linear import Linear
 from .pooling import Pooling
+from .reductions import Reductions
 from .storage import Storage
 
 # Primitives whose result may be larger than their operands.
@@ -23,7 +25,7 @@ _GROWING = (*ELEMENTWISE, "cat", "copysign", "fmax", "fmin", "fmod", "gather", "
             "logaddexp", "logaddexp2", "matmul", "reshape", "slice_put")  # fmt: skip
 
 
-class Mlx(Linear, Indexing, Storage, Convolution, Pooling):
+class Mlx(Kernels, Reductions, Linear, Indexing, Storage, Convolution, Pooling):
     """Primitives on `mlx.core.array`, on Metal ("mps") or on the CPU ("mlx:cpu").
 
     Operators between arrays run on MLX's default device, which the first of the two to be loaded sets; the
@@ -37,6 +39,7 @@ class Mlx(Linear, Indexing, Storage, Convolution, Pooling):
         super().__init__(mx, mx.array)
         self.name, self.device = name, device
         self.on_cpu = device == mx.Device(mx.cpu, 0)
+        self.kernels = ON_CPU if self.on_cpu else ON_METAL
         if not self.on_cpu:
             del self.native[dt.float64]
         self.capabilities = Capabilities(False, True, True, False, frozenset(self.native))

@@ -177,6 +177,27 @@ def test_exponentials_everywhere(m: Any, d: Any, low: float, high: float) -> Non
         assert (np.abs(m.to_numpy(got) - want) / unit).max() < 3
 
 
+@pytest.mark.parametrize("dims", [(2,), (0,), (1, 2), (2, 0), (0, 1, 2)])
+def test_kernels_that_metal_uses(m: Any, dims: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).normal(3, 2, (4, 5, 6)).astype(np.float32)
+    wide, eps = x.astype(np.float64), 1e-5
+    mean, var = wide.mean(dims, keepdims=True), wide.var(dims, keepdims=True)
+    wanted = [(wide - mean) / np.sqrt(var + eps), mean, var]
+    for got, want in zip(m.standardize(m.asarray(x), dims, eps), wanted, strict=True):
+        np.testing.assert_allclose(m.to_numpy(got), want, 2e-5, 2e-5)
+    unit = wide / np.sqrt((wide**2).mean(dims, keepdims=True) + eps)
+    np.testing.assert_allclose(m.to_numpy(m.scaled_to_unit(m.asarray(x), dims, eps)), unit, 2e-5, 2e-5)
+
+
+def test_softmax_of_every_kind(m: Any) -> None:
+    z = np.array([[1 + 1j, 2 - 1j], [0.5j, -1]], np.complex64)
+    e = np.exp(z.astype(np.complex128))
+    np.testing.assert_allclose(m.to_numpy(m.softmax(m.asarray(z), 1)), e / e.sum(1, keepdims=True), 1e-6)
+    assert m.softmax(m.full((), 5.0, dt.float32), 0).item() == 1
+    assert np.isnan(m.softmax(m.full((), float("inf"), dt.float32), 0).item())
+    assert m.softmax(m.full((2, 0), 5.0, dt.float32), 1).shape == (2, 0)
+
+
 def test_refused_geometry(m: Any) -> None:
     from backends.base import Geometry
 
