@@ -13,19 +13,19 @@ from ..array_api import ELEMENTWISE
 from ..base import Array, Capabilities
 from .arrays import fits
 from .convolution import Convolution
-from .indexing import Indexing
 from .kernels import ON_CPU, ON_METAL, Kernels
 from .linear import Linear
 from .pooling import Pooling
 from .reductions import Reductions
-from .storage import Storage
+from .views import Views
 
 # Primitives whose result may be larger than their operands.
-_GROWING = (*ELEMENTWISE, "cat", "copysign", "fmax", "fmin", "fmod", "gather", "heaviside", "hypot", "index_select",
-            "logaddexp", "logaddexp2", "matmul", "reshape", "slice_put")  # fmt: skip
+_GROWING = (*ELEMENTWISE, "cat", "complex", "copysign", "diagonal_put", "fmax", "fmin", "fmod", "gather", "heaviside",
+            "hypot", "index_select", "logaddexp", "logaddexp2", "matmul", "reshape", "slice_put", "strided_put",
+            "windows", "windows_put")  # fmt: skip
 
 
-class Mlx(Kernels, Reductions, Linear, Indexing, Storage, Convolution, Pooling):
+class Mlx(Kernels, Reductions, Linear, Views, Convolution, Pooling):
     """Primitives on `mlx.core.array`, on Metal ("mps") or on the CPU ("mlx:cpu").
 
     Operators between arrays run on MLX's default device, which the first of the two to be loaded sets; the
