@@ -44,6 +44,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     pairs,
     rounding,
     search,
+    sets,
+    gradient,
     operators,
     ranges,
     new,
@@ -61,6 +63,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     random_inplace,
     dropout,
     recurrent,
+    attention,
+    multihead,
 )
 
 _inplace.define()

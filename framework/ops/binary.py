@@ -48,11 +48,19 @@ maximum = binary("maximum", doc="The greater of two elements; nan wins.", vjp=(l
                                  lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
 minimum = binary("minimum", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
-atan2 = binary("atan2", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", deriv=(lambda input, other: other / (input * input + other * other),
-                                              lambda input, other: -input / (input * input + other * other)), alias=("arctan2",))  # fmt: skip
+atan2 = binary("atan2", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", 
+               deriv=(lambda xp, input, other: _over_square(xp, other, input, other),
+                      lambda xp, input, other: -_over_square(xp, input, input, other)), alias=("arctan2",))  # fmt: skip
 pow = binary("pow", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
                          lambda xp, g, input, other, out: g * xp.conj(_pow_exponent(xp, input, other, out))),
              check=lambda input, other: _no_negative_power(input, other))  # fmt: skip
+
+
+def _over_square(xp, value, input, other):
+    """value / (input ** 2 + other ** 2), and 0 where both are."""
+    square = input * input + other * other
+    origin = xp.eq(square, 0)
+    return xp.where(origin, xp.full((), 0, xp.like(square)), value / xp.where(origin, xp.full((), 1, xp.like(square)), square))
 
 
 def _shared(xp, g, wins, input, other):
