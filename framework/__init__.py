@@ -18,7 +18,11 @@ from framework.core.tensor import Tensor
 
 from . import ops as _ops
 from . import autograd, func, linalg, special
-from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .autograd import (
+    enable_grad, inference_mode, is_anomaly_check_nan_enabled, is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled,
+    no_grad, set_grad_enabled,
+)  # fmt: skip
+from .autograd.grad_mode import is_inference
 from .core.promotion import can_cast, promote_types
 from .core import representation as _representation
 from .core.printing import set_printoptions

@@ -98,6 +98,10 @@ class View:
         if origin:
             self.origin = origin
 
+    def without_base(self) -> View:
+        """What to read and write, apart from the tensor it is done to: for nodes, which its base refers to."""
+        return View(None, self.chain, None)
+
     def links(self) -> list[tuple[Any, tuple[Any, ...], tuple[int, ...]]]:
         """The chain as a list, first view first: (entry, parameters, shape before)."""
         found, chain = [], self.chain

@@ -81,6 +81,7 @@ class Entry:
     alias: tuple[str, ...] = ()
     method: bool = True
     inplace: bool = False
+    node: str = ""  # the name of its nodes; not stated: made of the op's name, as `MulBackward0`
     doc: str = ""
     # derived
     params: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ class Entry:
     cast: str | None = None
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
-    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+    slow_node: Any = None  # the class of the nodes that its slow path leaves
 
     def run(self, xp: Any, args: Any) -> Any:
         """The forward on all arguments in order (a composite takes no `xp`)."""

@@ -28,6 +28,10 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     conv,
     pool,
     adaptive_pool,
+    products,
+    added_products,
+    contraction,
+    einsum,
     affine,
     arrange,
     stacks,
@@ -59,6 +63,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     random_inplace,
     dropout,
     recurrent,
+    attention,
+    multihead,
 )
 
 _inplace.define()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.dtypes import bool_
+from framework.core.tensor import Tensor
 from framework.dispatch.registry import T, attach, binary, op
 from framework.dispatch.schema import Index, Num
 
@@ -47,11 +48,19 @@ maximum = binary("maximum", doc="The greater of two elements; nan wins.", vjp=(l
                                  lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
 minimum = binary("minimum", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
-atan2 = binary("atan2", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", deriv=(lambda input, other: other / (input * input + other * other),
-                                              lambda input, other: -input / (input * input + other * other)), alias=("arctan2",))  # fmt: skip
+atan2 = binary("atan2", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", 
+               deriv=(lambda xp, input, other: _over_square(xp, other, input, other),
+                      lambda xp, input, other: -_over_square(xp, input, input, other)), alias=("arctan2",))  # fmt: skip
 pow = binary("pow", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
                          lambda xp, g, input, other, out: g * xp.conj(_pow_exponent(xp, input, other, out))),
              check=lambda input, other: _no_negative_power(input, other))  # fmt: skip
+
+
+def _over_square(xp, value, input, other):
+    """value / (input ** 2 + other ** 2), and 0 where both are."""
+    square = input * input + other * other
+    origin = xp.eq(square, 0)
+    return xp.where(origin, xp.full((), 0, xp.like(square)), value / xp.where(origin, xp.full((), 1, xp.like(square)), square))
 
 
 def _shared(xp, g, wins, input, other):
@@ -145,3 +154,6 @@ attach(__add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmu
        __rmod__=lambda self, other: remainder(other, self), __eq__=eq, __ne__=ne, __lt__=lt, __le__=le, __gt__=gt, __ge__=ge,
        __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or, __ror__=bitwise_or, __xor__=bitwise_xor,
        __rxor__=bitwise_xor, __neg__=T.neg, __pos__=T.positive, __abs__=T.abs, __invert__=T.bitwise_not, __hash__=object.__hash__)  # fmt: skip
+attach(__iadd__=Tensor.add_, __isub__=Tensor.sub_, __imul__=Tensor.mul_, __itruediv__=Tensor.div_, __ipow__=Tensor.pow_,
+       __ifloordiv__=Tensor.floor_divide_, __imod__=Tensor.remainder_, __iand__=Tensor.bitwise_and_, __ior__=Tensor.bitwise_or_,
+       __ixor__=Tensor.bitwise_xor_)  # fmt: skip
