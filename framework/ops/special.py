@@ -90,7 +90,7 @@ def _no_derivative(name):
 
 def _gamma_density(xp, input, other):
     """other ** (input - 1) * exp(-other) / gamma(input), the density of the gamma distribution at `other`."""
-    return xp.exp(xp.xlogy(input - 1, other) - other - xp.lgamma(input))
+    return xp.exp(_times_log(xp, xp.log, input - 1, other) - other - xp.lgamma(input))
 
 
 igamma = binary("igamma", vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)), **_BOTH)
