@@ -141,9 +141,9 @@ def _xlog1py_x(xp, g, input, other):
     return zero_where(xp, xp.logical_and(input == 0, other <= -1), g * xp.log1p(other))
 
 
-xlogy = binary("xlogy", lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True,
+xlogy = binary("xlogy", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True,
                vjp=(_xlogy_x, lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
-xlog1py = binary("xlog1py", lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False,
+xlog1py = binary("xlog1py", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False,
                  vjp=(_xlog1py_x, lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def _ratio(xp, a, b, grow):
     return 1 / (1 + grow(zero_where(xp, xp.eq(a, b), b - a)))
 
 
-logaddexp = binary("logaddexp", inplace=False, accept="fc", vjp=(
+logaddexp = binary("logaddexp", numbers="none", inplace=False, accept="fc", vjp=(
     lambda xp, g, input, other: g * xp.conj(_ratio(xp, input, other, xp.exp)), lambda xp, g, input, other: g * xp.conj(_ratio(xp, other, input, xp.exp))))  # fmt: skip
-logaddexp2 = binary("logaddexp2", inplace=False, accept="f", vjp=(
+logaddexp2 = binary("logaddexp2", numbers="none", inplace=False, accept="f", vjp=(
     lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2)))  # fmt: skip
