@@ -65,6 +65,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     recurrent,
     attention,
     multihead,
+    resize,
+    windows,
 )
 
 _inplace.define()

@@ -12,6 +12,7 @@ from framework.nn.modules.dropout import *  # noqa: F403
 from framework.nn.modules.flatten import *  # noqa: F403
 from framework.nn.modules.fold import *  # noqa: F403
 from framework.nn.modules.instancenorm import *  # noqa: F403
+from framework.nn.modules.lazy import *  # noqa: F403
 from framework.nn.modules.linear import *  # noqa: F403
 from framework.nn.modules.loss import *  # noqa: F403
 from framework.nn.modules.normalization import *  # noqa: F403
