@@ -213,7 +213,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views, Order, Special):
     def softmax(self, x: Array, dim: int) -> Array:
         if not x.ndim:
             return self.np.exp(x - x)
-        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
+        e = x - self.amax(x, (dim,), True) if x.size else x.copy()
         self.np.exp(e, e)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e

@@ -128,6 +128,15 @@ class Cupy(NumpyLike):
     def all(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
         return x.all(dims, None, keepdim)
 
+    def _accumulate(self, ufunc: Any, x: Array, dim: int) -> Array:
+        """By doubling: log2(n) steps of an associative function."""
+        r = x.copy()
+        rows, reach = cupy.moveaxis(r, dim, 0), 1
+        while reach < len(rows):
+            rows[reach:] = ufunc(rows[reach:], rows[:-reach])
+            reach *= 2
+        return r
+
     # ---------------------------------------------------------------- indexing
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
         """Atomic addition. In two's complement int64 adds as uint64 does; small integers add in int32 and wrap."""

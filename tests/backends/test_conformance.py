@@ -14,7 +14,11 @@ from backends import registry
 
 from .compare import NUMPY, check, native, primitive, primitives, rounded, values, wide
 from .elementwise_table import OWN_TYPE, ROWS, Row
-from .structure_table import CASES, Case
+from .order_table import CASES as CASES_OF_ORDER
+from .structure_table import CASES as CASES_OF_STRUCTURE
+from .structure_table import Case
+
+CASES = [*CASES_OF_STRUCTURE, *CASES_OF_ORDER]
 
 STRUCTURE: dict[str, list[Case]] = {}  # name and label: the cases, one for each dtype
 for _case in CASES:
