@@ -98,7 +98,9 @@ class Entry:
     cast: str | None = None
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
-    slow_node: Any = None  # the class of the nodes that its slow path leaves
+    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+    slow_class: Any = None  # the class of the nodes that its slow path leaves; of plain nodes when shown to users
+    shown_class: Any = None
 
     def run(self, xp: Any, args: Any) -> Any:
         """The forward on all arguments in order (a composite takes no `xp`)."""
