@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from framework.core.device import backend_of
-from framework.core.graph import Node, Pick, shown
+from framework.core.graph import Node, Pick, saved_attributes, shown
 from framework.core.modes import Mode
 from framework.core.state import ACTIVE, STATE
 from framework.core.storage import storage_of
@@ -120,12 +120,10 @@ def _attribute(node: Node, name: str) -> Any:
 
 def _listed(node: Node) -> list[str]:
     known = saved.names(node)
-    shown = [f"_saved_{p}" for p in known] + [f"_raw_saved_{p}" for p, (kind, _) in known.items() if kind != "static"]
-    return [*object.__dir__(node), *shown]
+    return [f"_saved_{p}" for p in known] + [f"_raw_saved_{p}" for p, (kind, _) in known.items() if kind != "static"]
 
 
-Node.__getattr__ = _attribute  # type: ignore[attr-defined]
-Node.__dir__ = _listed  # type: ignore[method-assign, assignment]
+saved_attributes[:] = [_attribute, _listed]
 
 
 # ---------------------------------------------------------------- hooks on all that is saved

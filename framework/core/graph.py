@@ -125,19 +125,33 @@ def node_name(op: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in op.split("_")) + "Backward0"
 
 
-def node_class(entry: Any, base: type[Node]) -> Any:
-    """The class of an op's nodes as users see it."""
-    return type(entry.node, (base,), {"__slots__": (), "__module__": __name__})
+class Shown:
+    """What nodes have that a user got hold of: the values they saved, as attributes. (A class with a `__getattr__` reads slots at half
+    the speed, so plain nodes have none.)"""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return saved_attributes[0](self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *saved_attributes[1](self)]
+
+
+saved_attributes: list[Callable[..., Any]] = []  # (node, name) -> value; node -> names: provided by `framework.autograd.graph`
 
 
 def shown(node: Any) -> Any:
     """A node as users get it: of a class named after the op. The engine takes a closer look at it than at a plain one."""
-    if type(node) is Node:
+    kind = type(node)
+    if kind is Node or kind is SlowNode:
         e = node.entry
-        if e.shown_class is None:
-            e.shown_class = node_class(e, Node)
-        node.hooks = None
-        node.__class__ = e.shown_class
+        classes = e.shown_classes
+        if kind not in classes:
+            classes[kind] = type(e.node, (kind, Shown), {"__slots__": (), "__module__": __name__})
+        if kind is Node:
+            node.hooks = None
+        node.__class__ = classes[kind]
     return node
 
 

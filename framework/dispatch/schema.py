@@ -99,8 +99,7 @@ class Entry:
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
     backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
-    slow_class: Any = None  # the class of the nodes that its slow path leaves; of plain nodes when shown to users
-    shown_class: Any = None
+    shown_classes: dict[type, Any] = field(default_factory=dict)  # classes of its nodes as users see them
 
     def run(self, xp: Any, args: Any) -> Any:
         """The forward on all arguments in order (a composite takes no `xp`)."""
