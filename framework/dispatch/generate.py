@@ -18,7 +18,7 @@ from typing import Any
 from backends.dtypes import BY_NAME, bool_, float32, float64, int64
 from backends.numpy.quiet import QUIET, state
 from framework.core import state as thread
-from framework.core.graph import plain_class
+from framework.core.graph import Node
 from framework.core.shape import as_ints, wrap_dim, wrap_dims
 from framework.core.storage import Storage, View, refresh, storage_of
 from framework.core.tensor import FAST, Tensor
@@ -66,7 +66,7 @@ def compiled(e: Entry) -> Any:
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)
     if e.vjp:
-        scope["NODE"].backward_arrays = scope[f"{e.name}_backward"]
+        e.backward = scope[f"{e.name}_backward"]
     f = e.fn
     f.__globals__.update(scope)
     f.__code__ = scope[e.name].__code__
@@ -95,7 +95,7 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
 
     scope: dict[str, Any] = {
         "__name__": "framework.ops", "E": e, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": thread.STATE,
-        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Storage": Storage,
+        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Node": Node, "Storage": Storage,
         "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
         "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
         "DTYPES": fast_dtypes(e), "RESULT": e.dtype, "NUMBERS": NUMBERS,
@@ -119,7 +119,7 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
     text = "\n".join([head, *before, *lines]) + "\n"
     if e.vjp:
         text += "\n" + reverse(e)
-        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r} | {"NODE": plain_class(e, e.node)}
+        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r}
     return text, scope
 
 
@@ -230,7 +230,7 @@ def fast_path(e: Entry) -> list[str]:
     versions = ["0" if p not in need else f"({version.format(p=p)})" if p != scalar else
                 f"(None if type({p}) not in FAST else {version.format(p=p)})" for p in e.tensors]  # fmt: skip
     lines += [f"        if ({' or '.join(f'n_{p} is not None' for p in e.nums)}) and STATE.grad:",
-              f"            n = t.node = new(NODE); n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
+              f"            n = t.node = new(Node); n.entry = E; n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
               f"            n.saved = ({', '.join(saved)},)",
               f"            n.versions = ({', '.join(versions)},); n.params = {params}",
               "            n.shape = r.shape; n.dtype = d; n.seq = next_seq()"]  # fmt: skip

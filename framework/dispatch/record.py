@@ -9,7 +9,7 @@ from typing import Any
 
 from backends import registry
 from backends.dtypes import dtype
-from framework.core.graph import Node, Pick, SlowNode, slow_class
+from framework.core.graph import Node, Pick, SlowNode
 from framework.core.state import ANOMALY, STATE, next_seq
 from framework.core.storage import storage_of
 from framework.core.tensor import Tensor, arr, make, version_of
@@ -38,10 +38,8 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     if not any([m is not None for m in edges]):
         return result
     needed = {q for i, r in enumerate(e.vjp) if r and (not r.one or _asked(e, args, i, edges)) for q in r.names}
-    if e.slow_node is None:
-        e.slow_node = slow_class(e, e.node)
-    n: SlowNode = new(e.slow_node)
-    n.edges, n.level, n.hooks = edges, level, None
+    n: SlowNode = new(SlowNode)
+    n.entry, n.edges, n.level, n.hooks = e, edges, level, None
     n.seq = next_seq()
     out = outs[e.outs.index(e.diff_outs[0])]
     n.shape, n.dtype, n.outputs = tuple(out.shape), out.dtype, len(e.diff_outs)

@@ -98,7 +98,8 @@ class Entry:
     cast: str | None = None
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
-    slow_node: Any = None  # the class of the nodes that its slow path leaves
+    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+    shown_classes: dict[type, Any] = field(default_factory=dict)  # classes of its nodes as users see them
 
     def run(self, xp: Any, args: Any) -> Any:
         """The forward on all arguments in order (a composite takes no `xp`)."""
