@@ -153,23 +153,26 @@ def vector_product(xp, input: Num, other: Num, dim: Dim):
     return _cross(xp, input, other, dim)
 
 
-@op(composite=True, spaces=("", "linalg"))
-def cross(input: Num, other: Num, dim=None):
-    """The vector product along `dim`, of size 3; without `dim` along the first dimension of that size. The others broadcast.
-
-    RuntimeError for other sizes, different ranks, and two dtypes.
-    """
+@op(composite=True, spaces=("linalg",), method=False)
+def cross(input: Num, other: Num, *, dim=-1):
+    """The vector product along `dim`, of size 3; the others broadcast. RuntimeError for other sizes, different ranks, and two dtypes."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(other.dtype)} (cross)")
     if input.ndim != other.ndim:
         raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}.")
+    sizes = [x.shape[wrap_dim(dim, x.ndim)] for x in (input, other)]
+    if sizes != [3, 3]:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
+    return vector_product(input, other, dim)
+
+
+@op(composite=True)
+def cross(input: Num, other: Num, dim=None):  # noqa: F811
+    """`linalg.cross`, without `dim` along the first dimension of size 3. RuntimeError if there is none."""
     if dim is None:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError(f"no dimension of size 3 in input of shape {list(input.shape)} (cross)")
         text = "Using torch.cross without specifying the dim arg is deprecated. Pass the dim, or use linalg.cross, which takes the last one."
         warnings.warn(text, UserWarning, stacklevel=3)
-    sizes = [x.shape[wrap_dim(dim, x.ndim)] for x in (input, other)]
-    if sizes != [3, 3]:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
-    return vector_product(input, other, dim)
+    return T.cross(input, other, dim=dim)
