@@ -17,7 +17,7 @@ from framework.dispatch.registry import T
 from framework.dispatch.schema import Entry
 
 DEFAULT = {"cpu": bfloat16, "cuda": float16, "mps": float16}
-LOWER = frozenset(("matmul", "linear", "bilinear", "conv", "conv_transpose", "addmm", "baddbmm"))
+LOWER = frozenset(("attention", "matmul", "linear", "bilinear", "conv", "conv_transpose", "addmm", "baddbmm"))
 
 
 class autocast(Mode):
