@@ -6,7 +6,7 @@ from math import inf, sqrt
 
 from backends.dtypes import bool_, float32
 from framework.core.shape import broadcast_shapes
-from framework.dispatch.batched import elementwise_batch, with_axis
+from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.registry import PUBLIC, T, op
 from framework.dispatch.schema import Index, Num
 
@@ -63,70 +63,50 @@ def _last(x):
     return (len(x.shape) - 1,)
 
 
-def _exponentials(xp, scores):
-    """(exp(scores - peak), their sum, peak) over the last dimension; where all scores are -inf they are (0, 1, 0)."""
+def _masked_softmax(xp, scores):
+    """softmax over the last dimension, and 0 where all of it is -inf: its peak counts as 0 there, and its sum as 1."""
+    if not scores.shape[-1]:
+        return scores
     zero, one = (xp.full((), value, xp.like(scores)) for value in (0, 1))
-    if scores.shape[-1]:
-        peak = xp.amax(scores, _last(scores), True)
-        peak = xp.where(peak == -inf, zero, peak)
-    else:
-        peak = xp.full((*scores.shape[:-1], 1), 0, xp.like(scores))
-    e = xp.exp(scores - peak)
+    peak = xp.amax(scores, _last(scores), True)
+    e = xp.exp(scores - xp.where(peak == -inf, zero, peak))
     total = xp.sum(e, _last(e), True)
-    return e, xp.where(total == 0, one, total), peak
+    return e / xp.where(total == 0, one, total)
 
 
-def _masked_softmax_vjp(xp, g, out):
+def _softmax_vjp(xp, g, out):
     return out * (g - xp.sum(g * out, _last(out), True))
 
 
-@op(spaces=(), accept="f", kernel=True, batch=elementwise_batch, vjp=(_masked_softmax_vjp,))
+@op(spaces=(), accept="f", kernel=True, batch=elementwise_batch, vjp=(_softmax_vjp,))
 def masked_softmax(xp, input: Num):
     """softmax over the last dimension; 0, with gradient 0, where all of it is -inf."""
-    e, total, _ = _exponentials(xp, input)
-    return e / total
+    return _masked_softmax(xp, input)
 
 
-def _scores(xp, query, key, bias, scale, is_causal):
+def _weights(xp, query, key, bias, scale, is_causal):
     scores = xp.matmul(query * scale, xp.mT(key))
     if bias is not None:
         scores = scores + bias
     if is_causal:
         scores = scores + xp.triu(xp.full(tuple(scores.shape[-2:]), -inf, xp.like(scores)), 1)
-    return scores
+    return _masked_softmax(xp, scores)
 
 
-def _attention_vjp(xp, g, query, key, value, bias, noise, out, log_total, scale, is_causal):
-    """Through softmax: g_scores = w (g_w - sum(g_w w)), where sum(g_w w) = sum(g out), dropped weights or not (Dao et al. 2022)."""
-    g_out, g_log = g
-    weights = xp.exp(_scores(xp, query, key, bias, scale, is_causal) - log_total)
-    g_value, parts = None, [] if g_log is None else [weights * g_log]
-    if g_out is not None:
-        g_value = xp.matmul(xp.mT(weights if noise is None else weights * noise), g_out)
-        g_weights = xp.matmul(g_out, xp.mT(value))
-        g_weights = g_weights if noise is None else g_weights * noise
-        parts.append(weights * (g_weights - xp.sum(g_out * out, _last(out), True)))
-    g_scores = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    return xp.matmul(g_scores, key) * scale, xp.matmul(xp.mT(g_scores), query * scale), g_value, None if bias is None else g_scores
+def _attention_vjp(xp, g, query, key, value, bias, noise, scale, is_causal):
+    """The weights are computed again, not kept: they are as many as queries times keys. What a half type rounded is not used."""
+    weights = _weights(xp, query, key, bias, scale, is_causal)
+    g_value = xp.matmul(xp.mT(weights if noise is None else weights * noise), g)
+    g_weights = xp.matmul(g, xp.mT(value))
+    g_scores = _softmax_vjp(xp, g_weights if noise is None else g_weights * noise, weights)
+    return xp.matmul(g_scores, key) * scale, xp.matmul(xp.mT(g_scores), query) * scale, g_value, None if bias is None else g_scores
 
 
-def _batch(fn, size, flags, args):
-    """Operands broadcast; queries get the batch axis where the scores would have none, for both results must have it."""
-    query, key, value, bias = flags[:4]
-    if not (query or key or bias):
-        flags, args = (True, *flags[1:]), (with_axis(args[0], False, size), *args[1:])
-    return elementwise_batch(fn, size, flags, args)
-
-
-@op(spaces=(), accept="f", kernel=True, batch=_batch, outs=("out", "log_total"), diff_outs=("out", "log_total"), vjp=_attention_vjp)
+@op(spaces=(), accept="f", kernel=True, batch=elementwise_batch, vjp=_attention_vjp)
 def attention(xp, query: Num, key: Num, value: Num, bias: Num = None, noise: Index = None, scale=1.0, is_causal=False):
-    """(softmax(q k^T scale + bias) times noise, times v; the logarithm of softmax's denominator, (..., L, 1)).
-
-    Only the second is kept of the weights: the derivative computes them again. A query whose scores are all -inf gets 0.
-    """
-    e, total, peak = _exponentials(xp, _scores(xp, query, key, bias, scale, is_causal))
-    weights = e / total
-    return xp.matmul(weights if noise is None else weights * noise, value), peak + xp.log(total)
+    """softmax(q k^T scale + bias) times noise, times v. A query whose scores are all -inf gets 0."""
+    weights = _weights(xp, query, key, bias, scale, is_causal)
+    return xp.matmul(weights if noise is None else weights * noise, value)
 
 
 def additive(mask, like):
@@ -171,5 +151,5 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     noise = _noise(shape, query, dropout_p) if dropout_p else None
-    out = T.attention(query, key, value, additive(attn_mask, query), noise, float(scale), bool(is_causal))[0]
+    out = T.attention(query, key, value, additive(attn_mask, query), noise, float(scale), bool(is_causal))
     return T.astype(out, query.dtype) if out.dtype.itemsize > query.dtype.itemsize else out  # a wider mask does not widen it

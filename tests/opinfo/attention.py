@@ -1,7 +1,7 @@
 """Rows of `framework/ops/attention.py` and `multihead.py`."""
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from . import OpInfo, Sample
 
@@ -53,16 +53,16 @@ def _some_hidden(draw):
     yield Sample((draw(2, 0),))
 
 
-def _attention_parts(q, k, v, bias=None, noise=None, scale=1.0, is_causal=False):
+def _attention_with_noise(q, k, v, bias=None, noise=None, scale=1.0, is_causal=False):
     q, k, v = (x.astype("float64") for x in (q, k, v))
     scores = np.einsum("...le,...se->...ls", q, k) * scale + (0 if bias is None else bias.astype("float64"))
     if is_causal:
         scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
     weights = softmax(scores, -1) * (1 if noise is None else noise)
-    return np.einsum("...ls,...se->...le", weights, v), logsumexp(scores, -1, keepdims=True)
+    return np.einsum("...ls,...se->...le", weights, v)
 
 
-def _parts_samples(draw):
+def _noise_samples(draw):
     q, k, v = draw(2, 3, 4), draw(2, 5, 4), draw(5, 3)
     yield Sample((q, k, v))
     yield Sample((q, k, v, draw(3, 5), np.array([[0, 2, 2, 2, 0]]), 0.5))
@@ -118,7 +118,7 @@ ROWS = [
                ((ONE, ONE, ONE, np.ones((2, 2), bool), 0.0, True), RuntimeError, "should not be set when is_causal=True"),
                ((ONE, ONE, ONE, np.ones((2, 2), "int64")), RuntimeError, "Expected attn_mask dtype to be bool or float"),
                ((ONE, ONE, ONE, None, 2.0), RuntimeError, "dropout probability has to be between 0 and 1"))),
-    OpInfo("_attention", _parts_samples, _attention_parts, dtypes=("float64", "float32"), out=False, tolerance=4),
+    OpInfo("_attention", _noise_samples, _attention_with_noise, dtypes=("float64", "float32", "bfloat16"), out=False, tolerance=4),
     OpInfo("_masked_softmax", _some_hidden, _masked_softmax, dtypes=("float64", "float32", "bfloat16"), tolerance=4),
     OpInfo("nn.functional.multi_head_attention_forward", _heads_samples, _heads, out=False, tolerance=10),
 ]  # fmt: skip
