@@ -47,7 +47,8 @@ def function_of(e: Entry) -> Any:
         f.__kwdefaults__[last] = e.defaults.get(last)
     if "out" not in e.params:
         f.__kwdefaults__["out"] = None
-    f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
+    space = "" if "" in e.spaces or "method" in e.spaces or not e.spaces else e.spaces[0]
+    f.__doc__, f.__module__, f.__qualname__ = e.doc, f"framework.{space}".rstrip("."), e.name  # where pickle finds it
     f.entry = e  # type: ignore[attr-defined]
     return f
 

@@ -242,7 +242,8 @@ def softplus(input: Num, beta=1, threshold=20):
 
 
 logsigmoid = unary("logsigmoid", lambda xp, input: xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input))), inplace=False,
-                   deriv=(lambda xp, input: xp.sigmoid(-input),), accept="f", spaces=("nn.functional",), method=False)  # fmt: skip
+                   deriv=(lambda xp, input: xp.sigmoid(-input),), accept="f", spaces=("nn.functional",), method=False,
+                   doc="log(1 / (1 + exp(-input))), elementwise.")  # fmt: skip
 
 
 @op(**_FUNCTIONAL)
