@@ -30,11 +30,11 @@ acos = unary("acos", dtype="float", deriv=(lambda xp, input: -xp.rsqrt(1 - input
 atan = unary("atan", dtype="float", deriv=(lambda input: 1 / (input * input + 1),), alias=("arctan",))
 sinh = unary("sinh", dtype="float", deriv=(lambda xp, input: xp.cosh(input),))
 cosh = unary("cosh", dtype="float", deriv=(lambda xp, input: xp.sinh(input),))
-tanh = unary("tanh", dtype="float", deriv=(lambda out: 1 - out * out,))
+tanh = unary("tanh", dtype="float", deriv=(lambda out: 1 - out * out,), kernel_vjp=True)
 asinh = unary("asinh", dtype="float", deriv=(lambda xp, input: xp.rsqrt(input * input + 1),), alias=("arcsinh",))
 acosh = unary("acosh", dtype="float", deriv=(lambda xp, input: xp.rsqrt(input - 1) * xp.rsqrt(input + 1),), alias=("arccosh",))
 atanh = unary("atanh", dtype="float", deriv=(lambda input: 1 / (1 - input * input),), alias=("arctanh",))
-sigmoid = unary("sigmoid", dtype="float", deriv=(lambda out: out * (1 - out),))
+sigmoid = unary("sigmoid", dtype="float", deriv=(lambda out: out * (1 - out),), kernel_vjp=True)
 deg2rad = unary("deg2rad", lambda xp, input: input * (pi / 180), dtype="float", linear="each", vjp=(lambda g: g * (pi / 180),))
 rad2deg = unary("rad2deg", lambda xp, input: input * (180 / pi), dtype="float", linear="each", vjp=(lambda g: g * (180 / pi),))
 
@@ -47,7 +47,8 @@ sgn = unary("sgn", vjp=(lambda xp, g, input, out: _sgn_vjp(xp, g, input, out),),
 floor = unary("floor", deriv=(lambda xp, input: _zero(xp, input),), accept="iuf", exact=True)
 ceil = unary("ceil", deriv=(lambda xp, input: _zero(xp, input),), accept="iuf", exact=True)
 trunc = unary("trunc", deriv=(lambda xp, input: _zero(xp, input),), accept="iuf", exact=True, alias=("fix",))
-relu = unary("relu", deriv=(lambda xp, out: xp.astype(out > 0, xp.dtype_of(out)),), accept="iuf", spaces=("", "nn.functional"), exact=True)
+relu = unary("relu", deriv=(lambda xp, out: xp.astype(out > 0, xp.dtype_of(out)),), accept="iuf", spaces=("", "nn.functional"), exact=True,
+             kernel_vjp=True)  # fmt: skip
 
 # ---------------------------------------------------------------- tests
 isnan = unary("isnan", dtype="bool", exact=True)
