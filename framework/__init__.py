@@ -18,8 +18,12 @@ from framework.core.tensor import Tensor
 from framework.core.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 
 from . import ops as _ops
-from . import autograd, func
-from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from . import autograd, func, linalg, special
+from .autograd import (
+    enable_grad, inference_mode, is_anomaly_check_nan_enabled, is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled,
+    no_grad, set_grad_enabled,
+)  # fmt: skip
+from .autograd.grad_mode import is_inference
 from .core.promotion import can_cast, promote_types
 from .core import representation as _representation
 from .core.printing import set_printoptions

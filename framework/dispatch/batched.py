@@ -39,6 +39,7 @@ class Vmap(Level):
         self.size, self.randomness = size, randomness
 
     def takes_random(self, entry: Entry) -> bool:
+        """Whether a random op is drawn here; RuntimeError where vmap allows none."""
         if self.randomness == "error":
             raise RuntimeError(f"vmap: called random operation ({entry.name}) while in randomness error mode. Please either use the 'same' "
                                "or 'different' randomness flags on vmap or perform the randomness operation out of vmap")  # fmt: skip
@@ -129,21 +130,29 @@ def moved_dims(e: Entry) -> Any:
         flag = next(f for f, k in zip(flags, e.order, strict=True) if k in ("Num", "Index", "Nums"))
         first, batched = (lead[0], flag[0] if type(flag) is tuple else flag) if type(lead) is tuple else (lead, flag)
         rank = first.ndim - bool(batched)
+        number = not rank and any([a is not None for a, k in zip(args, e.order, strict=True) if k == "Dim"])
         for a, f, k in zip(args, flags, e.order, strict=True):
             if k in ("Nums", "Indices"):
                 fs = f if type(f) is tuple else (False,) * len(a)
                 wide.append(tuple([with_axis(x, y, size) for x, y in zip(a, fs, strict=True)]))
             elif k in ("Num", "Index"):
-                wide.append(with_axis(a, f, size))
+                a = with_axis(a, f, size)
+                wide.append(T.unsqueeze(a, (1,)) if number and a.ndim == 1 else a)
             elif k == "Dim":
                 wide.append(a if a is None else a + 1)
             elif k == "Dims":
                 wide.append(tuple(range(1, rank + 1)) if a is None else tuple([d + 1 for d in a]))
             else:
                 wide.append(a)
-        return e.call(wide)
+        r = e.call(wide)
+        return r if not number else tuple([_narrowed(x) for x in r]) if isinstance(r, tuple) else _narrowed(r)
 
     return batch
+
+
+def _narrowed(a: Tensor) -> Tensor:
+    """Without the dimension that numbers were given, since theirs exists in name only."""
+    return T.squeeze(a, (1,)) if a.ndim == 2 else a
 
 
 def with_axis(a: Any, flag: Any, size: int) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 from backends.dtypes import BY_NAME, bool_, float32, float64, int64
 from backends.numpy.quiet import QUIET, state
 from framework.core import state as thread
-from framework.core.graph import Node
+from framework.core.graph import plain_class
 from framework.core.shape import as_ints, wrap_dim, wrap_dims
 from framework.core.storage import Storage, View, refresh, storage_of
 from framework.core.tensor import FAST, Tensor
@@ -29,6 +29,7 @@ new = object.__new__
 FLOATS = frozenset((float32, float64))
 INTEGERS = frozenset(d for d in BY_NAME.values() if d.category == 1)
 ANY = frozenset(BY_NAME.values())
+NUMBERS = frozenset((bool, int, float, complex))
 
 
 def function_of(e: Entry) -> Any:
@@ -65,11 +66,17 @@ def compiled(e: Entry) -> Any:
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)
     if e.vjp:
-        e.backward = scope[f"{e.name}_backward"]
+        scope["NODE"].backward_arrays = scope[f"{e.name}_backward"]
     f = e.fn
     f.__globals__.update(scope)
     f.__code__ = scope[e.name].__code__
     return f
+
+
+def plain_type(e: Entry, p: str) -> str:
+    """The test that a composite's operand needs no attention: a plain tensor, a number where there may be one, None by default."""
+    test = f"type({p}) in FAST" + f" or type({p}) in NUMBERS" * e.elementwise + f" or {p} is None" * (e.defaults.get(p, e) is None)
+    return f"({test})" if " or " in test else test
 
 
 def passed_on(e: Entry) -> str:
@@ -88,18 +95,17 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
 
     scope: dict[str, Any] = {
         "__name__": "framework.ops", "E": e, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": thread.STATE,
-        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Node": Node, "Storage": Storage,
+        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Storage": Storage,
         "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
         "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
-        "DTYPES": fast_dtypes(e), "RESULT": e.dtype,
+        "DTYPES": fast_dtypes(e), "RESULT": e.dtype, "NUMBERS": NUMBERS,
     }  # fmt: skip
     scope |= {f"D_{name}": value for name, value in e.defaults.items()}
     head, before = signature(e)
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     last = f"    return slow(E, {arguments}, out)" if "out" not in e.params else ""
     if e.composite:
-        types = [f"({p} is None or type({p}) in FAST)" if e.defaults.get(p, e) is None else f"type({p}) in FAST"
-                 for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]  # fmt: skip
+        types = [plain_type(e, p) for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]
         call = ", ".join([*e.params[: e.positional], *[f"{p}={p}" for p in e.params[e.positional :]]])
         if last:
             test = " and ".join(["not ACTIVE", "out is None", *types])
@@ -113,7 +119,7 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
     text = "\n".join([head, *before, *lines]) + "\n"
     if e.vjp:
         text += "\n" + reverse(e)
-        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r}
+        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r} | {"NODE": plain_class(e, e.node)}
     return text, scope
 
 
@@ -177,6 +183,8 @@ def fast_path(e: Entry) -> list[str]:
     same += [f"a_{p} is not None" for p in own] + ["same"] * bool(scalar)
     if e.check:
         same += ["b.guards"]
+    if e.when:
+        same += [e.when]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
     lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
     if not e.trusting:
@@ -224,7 +232,7 @@ def fast_path(e: Entry) -> list[str]:
     versions = ["0" if p not in need else f"({version.format(p=p)})" if p != scalar else
                 f"(None if type({p}) not in FAST else {version.format(p=p)})" for p in e.tensors]  # fmt: skip
     lines += [f"        if ({' or '.join(f'n_{p} is not None' for p in e.nums)}) and STATE.grad:",
-              f"            n = t.node = new(Node); n.entry = E; n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
+              f"            n = t.node = new(NODE); n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
               f"            n.saved = ({', '.join(saved)},)",
               f"            n.versions = ({', '.join(versions)},); n.params = {params}",
               "            n.shape = r.shape; n.dtype = d; n.seq = next_seq()"]  # fmt: skip

@@ -11,6 +11,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from backends.dtypes import BY_NAME
+from framework.core.graph import node_name
 from framework.core.tensor import Tensor
 
 from . import schema
@@ -82,6 +83,7 @@ def register(name: str, forward: Callable[..., Any], **fields: Any) -> Any:
         e.result = namedtuple(name, e.outs)  # type: ignore[misc]
         e.result.__module__ = "framework.return_types"
     e.doc = forward.__doc__ or e.doc
+    e.node = e.node or node_name(e.name)
     e.fn = function_of(e)
     publish(e)
     return e.fn

@@ -79,6 +79,8 @@ class Entry:
     check: Callable[..., None] | None = None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
     canon: Callable[..., Any] | None = None  # (first tensor, *others that are no tensors) -> those, where annotations are not enough
     trusting: str = ""  # on the fast path the library checks and wraps: "checked"; "sized": the last parameter is the result's shape
+    rewrite: Callable[..., Any] | None = None  # (*args) -> a result by other ops where the entry's own rules do not serve, or NotImplemented
+    when: str = ""  # the fast path's own condition on raw arrays `a_<parameter>`, where `rewrite` leaves the call to the entry
     outs: tuple[str, ...] = ("out",)  # names of the outputs; those not in `diff_outs` have no gradient
     diff_outs: tuple[str, ...] = ("out",)
     # public names
@@ -86,6 +88,7 @@ class Entry:
     alias: tuple[str, ...] = ()
     method: bool = True
     inplace: bool = False
+    node: str = ""  # the name of its nodes; not stated: made of the op's name, as `MulBackward0`
     doc: str = ""
     # derived
     params: tuple[str, ...] = ()
@@ -102,7 +105,7 @@ class Entry:
     cast: str | None = None
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
-    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+    slow_node: Any = None  # the class of the nodes that its slow path leaves
 
     def run(self, xp: Any, args: Any) -> Any:
         """The forward on all arguments in order (a composite takes no `xp`)."""

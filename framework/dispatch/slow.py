@@ -36,6 +36,10 @@ def slow(e: Entry, args: tuple[Any, ...], out: Any = None) -> Any:
         from .out import write_out
 
         return write_out(e, out, e.call(args))
+    if e.rewrite:
+        rewritten = e.rewrite(*args)
+        if rewritten is not NotImplemented:
+            return rewritten
     args = canonical(e, args)
     modes = STATE.modes
     for depth in range(len(modes) - 1, -1, -1):  # innermost first; each may decline

@@ -317,7 +317,7 @@ def hardsigmoid(input: Num, inplace=False):
 
 
 def _hardswish_deriv(xp, input):
-    return xp.where(input < -3, _constant(xp, 0, input), xp.where(input <= 3, input / 3 + 0.5, _constant(xp, 1, input)))
+    return xp.where(input <= -3, _constant(xp, 0, input), xp.where(input < 3, input / 3 + 0.5, _constant(xp, 1, input)))
 
 
 hardswish_kernel = unary("hardswish_kernel", lambda xp, input: input * xp.minimum(xp.maximum(input + 3, 0), 6) / 6, accept="f", spaces=(),

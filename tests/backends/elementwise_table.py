@@ -85,7 +85,9 @@ def _shift_left(x: Any, y: Any) -> Any:
 def _shift_right(x: Any, y: Any) -> Any:
     bits = 8 * x.dtype.itemsize
     good = (y >= 0) & (y < bits)
-    return np.where(good, np.right_shift(x, np.where(good, y, 0).astype(y.dtype)), np.where(x < 0, -1, 0).astype(x.dtype))
+    return np.where(
+        good, np.right_shift(x, np.where(good, y, 0).astype(y.dtype)), np.where(x < 0, -1, 0).astype(x.dtype)
+    )
 
 
 def _sgn(z: Any) -> Any:
@@ -155,7 +157,7 @@ BINARY = [
     Row("div", np.true_divide, (*FLOATS, *HALVES, dt.complex64), 4, pairs),
     Row("pow", np.power, (*FLOATS, *INTS), 4, _powers),
     Row("pow", np.power, (dt.complex64, dt.complex128), 64, _finite_pairs),
-    Row("float_power", lambda x, y: x.astype(np.longdouble) ** y.astype(np.longdouble), (dt.float32, dt.float64), 4, pairs,
+    Row("float_power", lambda x, y: x.astype(np.longdouble) ** y.astype(np.longdouble), FLOATS, 4, pairs,
         lambda d: dt.float64),
     Row("floor_divide", np.floor_divide, (*FLOATS, *INTS), 0, _divisors, signed_zero=False),
     Row("remainder", np.remainder, (*FLOATS, *INTS), 0, _divisors),

@@ -5,6 +5,7 @@ An argument that is a NumPy array becomes a native one; everything else is passe
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,8 @@ def _shapes() -> list[Case]:
             Case("clone", "0-d", d, (zero,), zero),
         ]
         keys = [
-            ("int", (1,)), ("last", (-1, ..., -2)), ("slices", (slice(1, 2), slice(None, None, 2))), ("none", (None, 0, None)),
+            ("int", (1,)), ("last", (-1, ..., -2)), ("slices", (slice(1, 2), slice(None, None, 2))),
+            ("none", (None, 0, None)),
             ("dots", (..., slice(-3, -1), None)), ("empty", (slice(5, 9),)), ("all ints", (1, 2, 3)), ("nothing", ()),
         ]  # fmt: skip
         for label, key in keys:
@@ -82,6 +84,68 @@ def _shapes() -> list[Case]:
     return cases
 
 
+def _views() -> list[Case]:
+    cases = []
+    for d in MOVED:
+        x = block(d, (3, 5))
+        flat = np.ascontiguousarray(x.reshape(-1))
+        seen = np.stack([np.stack([flat[1 + 2 * i + 2 * j] for j in range(3)]) for i in range(2)])
+        put = np.zeros(15, x.dtype)
+        for i, j in np.ndindex(2, 3):
+            put[1 + 2 * i + 2 * j] += seen[i, j]
+        pieces = np.stack([x[:, i : i + 3] for i in (0, 2)], 1)
+        back = np.zeros_like(x)
+        for k, i in enumerate((0, 2)):
+            back[:, i : i + 3] += pieces[:, k]
+        down = np.zeros((2, 4, 3), x.dtype)
+        line = block(d, (2, 3))
+        for i in range(3):
+            down[:, i + 1, i] = line[:, i]
+        kept = [[j - i for j in range(5)] for i in range(3)]
+        cases += [
+            Case("strided", "flat", d, (flat, (2, 3), (2, 2), 1, None), seen),
+            Case("strided_read", "flat", d, (flat, (2, 3), (2, 2), 1), seen),
+            Case("strided_put", "overlapping", d, (seen, 15, (2, 2), 1), put),
+            Case("windows", "overlapping", d, (x, 1, 3, 2), pieces),
+            Case("windows", "none", d, (x[:, :0], 0, 2, 1), np.zeros((2, 0, 2), x.dtype)),
+            Case("windows_put", "overlapping", d, (pieces, 1, 5, 2), back),
+            Case("diagonal_put", "down", d, (line, (2, 4, 3), -1, 1, 2), down),
+            Case(
+                "diagonal_put", "swapped", d, (line, (3, 2, 4), 1, 0, 2), np.ascontiguousarray(down.transpose(2, 0, 1))
+            ),
+            Case("contiguous", "order", d, (x.T, (1, 0)), x.T),
+            Case("tril", "above", d, (x, 1), np.where(np.array(kept) <= 1, x, np.zeros((), x.dtype))),
+            Case("triu", "below", d, (x, -1), np.where(np.array(kept) >= -1, x, np.zeros((), x.dtype))),
+        ]
+    f4 = np.array([1.5, -0.0, np.inf, np.nan], np.float32)
+    z = np.array([1 + 2j, -1 - 0.0j, complex(0, np.inf), -3 + 0j], np.complex64)
+    cases += [
+        Case("view_dtype", "same size", dt.float32, (f4, dt.int32), f4.view(np.int32)),
+        Case(
+            "view_dtype",
+            "smaller",
+            dt.int32,
+            (np.arange(4, dtype=np.int32), dt.uint8),
+            np.arange(4, dtype=np.int32).view(np.uint8),
+        ),
+        Case(
+            "complex",
+            "",
+            dt.complex64,
+            (f4, f4[::-1].copy()),
+            np.array([complex(a, b) for a, b in zip(f4, f4[::-1])], np.complex64),
+        ),
+        Case("angle", "complex", dt.complex64, (z,), np.arctan2(z.imag, z.real), 2),
+        Case("angle", "real", dt.float32, (f4,), np.array([0, 0, 0, np.nan], np.float32), 2),
+        Case("angle", "negative", dt.float64, (np.array([-2.0, 2.0]),), np.array([np.pi, 0]), 1),
+    ]
+    for d in (dt.float32, dt.float64):
+        x = np.array([0.0, -0.0, 1e-30, 1e-6, -0.3, 0.9, 2, -6, np.inf, -np.inf, np.nan], d.name)
+        want = np.array([math.erf(v) for v in x])
+        cases.append(Case("erf", "", d, (x,), rounded(want, d), 4))
+    return cases
+
+
 def _reductions() -> list[Case]:
     cases: list[Case] = []
     dims: list[Any] = [None, (), (0,), (1, 2), (0, 1, 2)]
@@ -97,14 +161,20 @@ def _reductions() -> list[Case]:
                 x = block(d, (2, 3, 4))
                 label = f"{axes}-{keepdim}"
                 for name, f in (("amax", np.max), ("amin", np.min)):
-                    cases.append(Case(name, label, d, (x, axes, keepdim), f(x, axis=axes, keepdims=keepdim).astype(x.dtype)))
+                    cases.append(
+                        Case(name, label, d, (x, axes, keepdim), f(x, axis=axes, keepdims=keepdim).astype(x.dtype))
+                    )
                 for name, f in (("any", np.any), ("all", np.all)):
-                    cases.append(Case(name, label, d, (x, axes, keepdim), np.asarray(f(x != 0, axis=axes, keepdims=keepdim))))
+                    cases.append(
+                        Case(name, label, d, (x, axes, keepdim), np.asarray(f(x != 0, axis=axes, keepdims=keepdim)))
+                    )
         for d in (dt.bool_, dt.float32, dt.float64, dt.int64, dt.uint8):
             x = block(d, (2, 3, 4))
             for axis in (None, 0, 2):
                 for name, f in (("argmax", np.argmax), ("argmin", np.argmin)):
-                    cases.append(Case(name, f"{axis}-{keepdim}", d, (x, axis, keepdim), np.asarray(f(x, axis, keepdims=keepdim))))
+                    cases.append(
+                        Case(name, f"{axis}-{keepdim}", d, (x, axis, keepdim), np.asarray(f(x, axis, keepdims=keepdim)))
+                    )
     empty = np.zeros((0, 3), np.float32)
     nans = np.array([[1, np.nan, 3], [4, 5, np.nan]], np.float32)
     f4 = dt.float32
@@ -123,7 +193,14 @@ def _reductions() -> list[Case]:
         Case("sum", "0-d", f4, (np.array(2, "f4"), None, False), np.array(2, "f4")),
         Case("argmax", "0-d", f4, (np.array(2, "f4"), 0, False), np.array(0)),
         Case("sum", "inf", f4, (np.array([np.inf, 1], "f4"), None, False), np.array(np.inf, "f4")),
-        Case("sum", "long", f4, (np.full(100_000, 0.1, "f4"), None, False), np.array(100_000 * np.float64(np.float32(0.1)), "f4"), 4),
+        Case(
+            "sum",
+            "long",
+            f4,
+            (np.full(100_000, 0.1, "f4"), None, False),
+            np.array(100_000 * np.float64(np.float32(0.1)), "f4"),
+            4,
+        ),
     ]
     return cases
 
@@ -169,7 +246,15 @@ def _indexing() -> list[Case]:
     for d in MOVED:
         x, index = block(d, (3, 4, 2)), np.array([[2, 0], [1, 2]])
         src = block(d, (3, 2, 2, 2), 1)
-        cases.append(Case("index_select", "2-d", d, (x, 1, index), np.moveaxis(np.stack([x[:, i] for i in index.ravel()]), 0, 1).reshape(3, 2, 2, 2)))
+        cases.append(
+            Case(
+                "index_select",
+                "2-d",
+                d,
+                (x, 1, index),
+                np.moveaxis(np.stack([x[:, i] for i in index.ravel()]), 0, 1).reshape(3, 2, 2, 2),
+            )
+        )
         cases.append(Case("index_select", "empty", d, (x, 1, np.zeros(0, np.int64)), x[:, :0]))
         cases.append(Case("index_select", "0-d index", d, (x, 2, np.array(1)), x[:, :, 1]))
         added, copied = x.copy(), x.copy()
@@ -215,18 +300,30 @@ def _indexing() -> list[Case]:
                     reduced[i, m, k] = f(reduced[i, m, k], other[i, j, k])
                 cases.append(Case(name, "part", d, (small, 1, at, other), reduced, 8))
                 cases.append(Case(name, "empty", d, (small, 1, at[:, :0], other[:, :0]), small))
-    cases.append(Case("index_select", "negative", dt.float32, (np.arange(4, dtype="f4"), 0, np.array([-1, -4])), np.array([3, 0], "f4")))
+    cases.append(
+        Case(
+            "index_select",
+            "negative",
+            dt.float32,
+            (np.arange(4, dtype="f4"), 0, np.array([-1, -4])),
+            np.array([3, 0], "f4"),
+        )
+    )
     return cases
 
 
 def _products() -> list[Case]:
     cases = []
-    shapes = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 2)), ((2, 1, 2, 3), (4, 3, 2)),
+    shapes = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 2)),
+              ((2, 1, 2, 3), (4, 3, 2)),
               ((3,), (4, 3, 2)), ((4, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 3))]  # fmt: skip
     for d in (dt.float32, dt.float64, dt.complex64, dt.complex128, *INTS):
         for a, b in shapes:
             x, y = block(d, a), block(d, b, 1)
-            want = np.matmul(x.astype(np.complex128 if d.is_complex else np.float64), y.astype(np.complex128 if d.is_complex else np.float64))
+            want = np.matmul(
+                x.astype(np.complex128 if d.is_complex else np.float64),
+                y.astype(np.complex128 if d.is_complex else np.float64),
+            )
             want = want.astype(d.name) if d.category > 1 else want.astype(np.int64).astype(d.name)
             cases.append(Case("matmul", f"{a}@{b}", d, (x, y), np.asarray(want), 8, 4.0))
     for d in (dt.float32, dt.float64):
@@ -237,5 +334,5 @@ def _products() -> list[Case]:
     return cases
 
 
-CASES = [*_shapes(), *_reductions(), *_scans_and_order(), *_indexing(), *_products()]
+CASES = [*_shapes(), *_views(), *_reductions(), *_scans_and_order(), *_indexing(), *_products()]
 SPECIAL_VALUES = {d: numbers(d) for d in dt.ALL}

@@ -68,6 +68,12 @@ def _along(draw):
     yield Sample((draw(2, 5), 1))
     yield Sample((draw(2, 3, 4), -2))
     yield Sample((draw(4), 0))
+    yield Sample((draw(), 0))
+
+
+def _of_numbers_too(function):
+    """`function` of (x, dim), also for a number, whose dimension 0 is one in name only."""
+    return lambda x, dim: function(x, dim) if x.ndim else function(x[None], 0)[0]
 
 
 ROWS = [
@@ -99,7 +105,7 @@ ROWS = [
                 errors=(((np.ones((2, 3)), np.ones(2)), RuntimeError, "Mismatch of parameter numbers and input channel size"),)),
     _functional("glu", _glu, _glu_samples,
                 errors=(((np.ones((2, 3)),), RuntimeError, "Halving dimension must be even, but dimension 1 is size 3"),)),
-    _functional("softmax", lambda x, dim: scipy.special.softmax(x, dim), _along),
-    _functional("softmin", lambda x, dim: scipy.special.softmax(-x, dim), _along),
-    _functional("log_softmax", lambda x, dim: scipy.special.log_softmax(x, dim), _along),
+    _functional("softmax", _of_numbers_too(scipy.special.softmax), _along),
+    _functional("softmin", _of_numbers_too(lambda x, dim: scipy.special.softmax(-x, dim)), _along),
+    _functional("log_softmax", _of_numbers_too(scipy.special.log_softmax), _along),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from framework.nn.module import Module
 from framework.nn.modules.activation import *  # noqa: F403
+from framework.nn.modules.attention import *  # noqa: F403
 from framework.nn.modules.batchnorm import *  # noqa: F403
 from framework.nn.modules.channelshuffle import *  # noqa: F403
 from framework.nn.modules.container import *  # noqa: F403
@@ -17,5 +18,7 @@ from framework.nn.modules.normalization import *  # noqa: F403
 from framework.nn.modules.padding import *  # noqa: F403
 from framework.nn.modules.pixelshuffle import *  # noqa: F403
 from framework.nn.modules.pooling import *  # noqa: F403
+from framework.nn.modules.rnn import *  # noqa: F403
 from framework.nn.modules.sparse import *  # noqa: F403
+from framework.nn.modules.transformer import *  # noqa: F403
 from framework.nn.modules.upsampling import *  # noqa: F403
