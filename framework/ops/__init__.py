@@ -67,6 +67,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     multihead,
     resize,
     windows,
+    grid,
 )
 
 _inplace.define()

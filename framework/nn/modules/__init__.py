@@ -2,6 +2,7 @@
 
 from framework.nn.module import Module
 from framework.nn.modules.activation import *  # noqa: F403
+from framework.nn.modules.adaptive import *  # noqa: F403
 from framework.nn.modules.attention import *  # noqa: F403
 from framework.nn.modules.batchnorm import *  # noqa: F403
 from framework.nn.modules.channelshuffle import *  # noqa: F403
