@@ -15,6 +15,7 @@ from framework.core.device import device, get_default_device, set_default_device
 from framework.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from framework.core.shape import Size
 from framework.core.tensor import Tensor
+from framework.core.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 
 from . import ops as _ops
 from . import autograd, func, linalg, special

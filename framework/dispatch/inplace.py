@@ -250,7 +250,7 @@ _CUSTOM_VIEW = ("This view was created inside a custom Function (or because an i
 class Overwritten(SlowNode):
     """The history of a custom Function's view after its base was written: none that could be right, so reverse raises."""
 
-    __slots__ = ("_name", "entry")
+    __slots__ = ("_name",)
 
     def __init__(self, v: Tensor) -> None:
         assert v._view is not None and v.node is not None

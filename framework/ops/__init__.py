@@ -28,6 +28,10 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     conv,
     pool,
     adaptive_pool,
+    products,
+    added_products,
+    contraction,
+    einsum,
     affine,
     arrange,
     stacks,
@@ -40,6 +44,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     pairs,
     rounding,
     search,
+    sets,
+    gradient,
     operators,
     ranges,
     new,
@@ -59,6 +65,8 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     recurrent,
     attention,
     multihead,
+    resize,
+    windows,
 )
 
 _inplace.define()
