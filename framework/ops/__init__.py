@@ -52,6 +52,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     resize,
     windows,
     grid,
+    fractional,
 )
 
 _inplace.define()
