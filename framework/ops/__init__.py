@@ -53,6 +53,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     windows,
     grid,
     fractional,
+    ctc,
 )
 
 _inplace.define()
