@@ -54,6 +54,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     grid,
     fractional,
     ctc,
+    linear_loss,
 )
 
 _inplace.define()
