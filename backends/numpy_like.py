@@ -1,4 +1,6 @@
-"""What NumPy and CuPy share: everything is written with the module passed in, so what runs on NumPy is what CUDA runs."""
+"""What NumPy and CuPy share: everything is written with the module passed in, so what runs on NumPy is what CUDA
+runs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from .base import Array, Capabilities, Dims, Geometry, Shape
 from .dtypes import dtype
 from .numpy_like_convolution import Convolution
 from .numpy_like_indexing import Indexing
+from .numpy_like_order import Order
 from .numpy_like_pooling import Pooling
+from .numpy_like_special import Special
 from .numpy_like_views import Views
 
 # Names that the standard lacks, or that the two libraries spell in another way.
@@ -49,7 +53,7 @@ class _Framework(dict[Any, dtype]):
         raise TypeError(f"can't convert np.ndarray of type {key}; the supported types are: {', '.join(dt.BY_NAME)}")
 
 
-class NumpyLike(Convolution, Indexing, Pooling, Views):
+class NumpyLike(Convolution, Indexing, Pooling, Views, Order, Special):
     """Primitives on arrays of `np`, which is NumPy or CuPy."""
 
     capabilities = Capabilities(True, False, True, True, frozenset(dt.ALL))
@@ -62,7 +66,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
         self.array = np.ndarray  # the exact type a result must have; NumPy's 0-d results are scalars and are wrapped
         self.native = _Native(np)
         self.framework_dtype = _Framework({n: d for d, n in self.native.items()})
-        for ours, theirs in ({o: t for o, t in ELEMENTWISE.items()} | _RENAMED | _MORE).items():
+        for ours, theirs in (ELEMENTWISE | _RENAMED | _MORE).items():
             if not hasattr(type(self), ours):
                 setattr(self, ours, getattr(np, theirs))
 
@@ -103,21 +107,13 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
     def rsqrt(self, x: Array) -> Array:
         return 1 / self.np.sqrt(x)
 
-    def erf(self, x: Array) -> Array:
-        return self._special().erf(x)
-
-    special_module = "scipy.special"  # the special functions that belong to the library
-
-    def _special(self) -> Any:
-        import importlib
-
-        return importlib.import_module(self.special_module)
-
     def relu(self, x: Array) -> Array:
         return self.np.maximum(x, 0)
 
-    def sgn(self, x: Array) -> Array:
-        return self.np.sign(x)
+    def sign(self, x: Array) -> Array:
+        return self.np.sign(x) if x.dtype.kind != "b" else x.copy()
+
+    sgn = sign
 
     # ---------------------------------------------------------------- shape
     def reshape(self, x: Array, shape: Shape) -> Array:
@@ -152,7 +148,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
 
     def slice(self, x: Array, key: tuple[Any, ...]) -> Array:
         view = x[key]
-        return view if type(view) is self.array else x[(*key, ...)]  # the dots make x[0] of a vector a 0-d view, not a scalar
+        return view if type(view) is self.array else x[(*key, ...)]  # the dots make x[0] a 0-d view, not a scalar
 
     def slice_put(self, g: Array, key: tuple[Any, ...], shape: Shape) -> Array:
         r = self.np.zeros(shape, g.dtype)
@@ -167,6 +163,8 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
 
     # ---------------------------------------------------------------- reductions: the ufunc's own is two frames faster
     def sum(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
+        if x.dtype.itemsize == 2 and x.dtype.kind not in "iu":  # half types add up in float32
+            return self.np.add.reduce(x.astype(self.np.float32), dims, None, None, keepdim).astype(x.dtype)
         return self.np.add.reduce(x, dims, None, None, keepdim)
 
     def prod(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
@@ -217,7 +215,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views):
     def softmax(self, x: Array, dim: int) -> Array:
         if not x.ndim:
             return self.np.exp(x - x)
-        e = x - self.np.maximum.reduce(x, dim, None, None, True) if x.size else x.copy()
+        e = x - self.amax(x, (dim,), True) if x.size else x.copy()
         self.np.exp(e, e)
         e /= self.np.add.reduce(e, dim, None, None, True)
         return e

@@ -1,8 +1,9 @@
 """From a device string to a backend. Libraries are imported when a device is first used.
 
-Names: `cpu`, `cuda[:n]`, `mps` (also `mlx`, `metal`), `mlx:cpu` (MLX on a CPU), `frozen` (NumPy with read-only arrays, for
-tests), `gpu` (the first accelerator there is), `auto` (that, else `cpu`). Other packages add theirs through the entry-point
-group `framework.backends`: name = device name, object = a module with `load(index)` and `available()`.
+Names: `cpu`, `cuda[:n]`, `mps` (also `mlx`, `metal`), `mlx:cpu` (MLX on a CPU), `frozen` (NumPy with read-only
+arrays, for tests), `gpu` (the first accelerator there is), `auto` (that, else `cpu`). Other packages add theirs
+through the entry-point group `framework.backends`: name = device name, object = a module with `load(index)` and
+`available()`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def parse(text: str) -> DeviceName:
     if lowered in ("auto", "gpu"):
         found = next((d for d in _ACCELERATORS if available(d)), None)
         if found is None and lowered == "gpu":
-            raise RuntimeError("device 'gpu': no accelerator is available here; use 'cpu', or 'auto' to take what there is")
+            raise RuntimeError(
+                "device 'gpu': no accelerator is available here; use 'cpu', or 'auto' to take what there is"
+            )
         lowered = found or "cpu"
     if lowered in _TYPES:
         return DeviceName(_TYPES[lowered], None, lowered)
@@ -67,8 +70,10 @@ def parse(text: str) -> DeviceName:
     if not known:
         near = difflib.get_close_matches(head, [*names(), *_ALIASES, "auto", "gpu"], 3, 0.5)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise RuntimeError(f"Expected one of cpu, cuda, mps, mlx:cpu, meta, gpu, auto device type at start of device string: "
-                           f"{text}{hint}")  # fmt: skip
+        raise RuntimeError(
+            "Expected one of cpu, cuda, mps, mlx:cpu, meta, gpu, auto device type at start of device string: "
+            f"{text}{hint}"
+        )
     if colon and not (tail.isdecimal() and (tail == "0" or tail[0] != "0")):
         raise RuntimeError(f"Invalid device string: '{text}'; the index after ':' must be a non-negative integer")
     index = int(tail) if colon else None

@@ -15,10 +15,15 @@ from framework.core.device import device, get_default_device, set_default_device
 from framework.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from framework.core.shape import Size
 from framework.core.tensor import Tensor
+from framework.core.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 
 from . import ops as _ops
-from . import autograd, func
-from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from . import autograd, func, linalg, special
+from .autograd import (
+    enable_grad, inference_mode, is_anomaly_check_nan_enabled, is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled,
+    no_grad, set_grad_enabled,
+)  # fmt: skip
+from .autograd.grad_mode import is_inference
 from .core.promotion import can_cast, promote_types
 from .core import representation as _representation
 from .core.printing import set_printoptions

@@ -25,7 +25,7 @@ def count() -> int:
 
 
 def load(index: int | None) -> Cupy:
-    """The backend of a CUDA device, the current one if `index` is None. Raises RuntimeError where there is none such."""
+    """The backend of a CUDA device, the current one if `index` is None. RuntimeError where there is none."""
     try:
         import cupy
     except ImportError as error:

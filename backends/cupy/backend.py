@@ -1,9 +1,10 @@
 """CuPy where it is not NumPy.
 
-Seen in CuPy 14: only `add` and `multiply` reduce; an index out of range wraps silently (so `guards` is False, and the framework
-looks at indices first); the result of a reduction is an array also in zero dimensions; flags know nothing of writing; atomic
-addition lacks int64 and small integers; logical functions lack complex numbers, `sign` of a complex number is the sign of its real
-part; shifts beyond the width are the processor's; bfloat16 can be stored and cast, so everything else casts it first.
+Seen in CuPy 14: only `add` and `multiply` reduce; an index out of range wraps silently (so `guards` is False, and
+the framework looks at indices first); the result of a reduction is an array also in zero dimensions; flags know
+nothing of writing; atomic addition lacks int64 and small integers; logical functions lack complex numbers, `sign` of
+a complex number is the sign of its real part; shifts beyond the width are the processor's; bfloat16 can be stored
+and cast, so everything else casts it first.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _ATOMIC = ("float16", "float32", "float64", "int32", "uint32", "uint64")
 class Cupy(NumpyLike):
     """Primitives on `cupy.ndarray`, on one device.
 
-    On a machine with several, every primitive makes its device the current one; operators between arrays run on the device
-    that is current, so code that writes them enters `self.device` first.
+    On a machine with several, every primitive makes its device the current one; operators between arrays run on the
+    device that is current, so code that writes them enters `self.device` first.
     """
 
     device_type = "cuda"
@@ -38,6 +39,7 @@ class Cupy(NumpyLike):
     guards = False
     conv_workspace = 1 << 28  # a GPU wants few, large calls
     pool_workspace = 1 << 40
+    special_module = "cupyx.scipy.special"
 
     def __init__(self, index: int) -> None:
         super().__init__(cupy)
@@ -109,7 +111,8 @@ class Cupy(NumpyLike):
     def expand(self, x: Array, shape: Shape) -> Array:
         return cupy.broadcast_to(x, shape)
 
-    def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
+    @staticmethod
+    def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Array:
         return x.diagonal(offset, dim1, dim2)
 
     # ---------------------------------------------------------------- reductions
@@ -125,9 +128,28 @@ class Cupy(NumpyLike):
     def all(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
         return x.all(dims, None, keepdim)
 
+    def _accumulate(self, ufunc: Any, x: Array, dim: int) -> Array:
+        """By doubling: log2(n) steps of an associative function."""
+        r = x.copy()
+        rows, reach = cupy.moveaxis(r, dim, 0), 1
+        while reach < len(rows):
+            rows[reach:] = ufunc(rows[reach:], rows[:-reach])
+            reach *= 2
+        return r
+
+    def polygamma(self, x: Array, n: int) -> Array:
+        return super().polygamma(x, cupy.asarray(n, x.dtype))
+
+    def softmax(self, x: Array, dim: int) -> Array:
+        if not x.ndim or not x.size:
+            return cupy.exp(x - x)
+        e = cupy.exp(x - x.max(dim, None, True))
+        e /= e.sum(dim, None, None, True)
+        return e
+
     # ---------------------------------------------------------------- indexing
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
-        """Atomic addition; in two's complement int64 adds as uint64 does, small integers add in int32 and wrap when cast."""
+        """Atomic addition. In two's complement int64 adds as uint64 does; small integers add in int32 and wrap."""
         if r.dtype.kind == "c":
             self._add_at(r.real, at, src.real)
             self._add_at(r.imag, at, src.imag)
@@ -147,6 +169,10 @@ class Cupy(NumpyLike):
         return self.asarray(_HOST._reduced_at(how, host(x), dim, host(index), host(src)))
 
     # ---------------------------------------------------------------- storage
+    def _strided(self, x: Array, shape: Shape, strides: tuple[int, ...], shift: int = 0) -> Array:
+        """A view by byte strides, `shift` bytes from x's own first element: a pointer carries the whole allocation."""
+        return cupy.ndarray(shape, x.dtype, x.data + shift, strides)
+
     def _at(self, flat: Array, g: Geometry) -> Array:
         size = flat.itemsize
         return cupy.ndarray(g.shape, flat.dtype, flat.data + g.offset * size, tuple([s * size for s in g.strides]))

@@ -3,10 +3,10 @@
 What MLX does otherwise than the framework needs, and where it is set right:
 
 * nothing aliases and everything is lazy: the framework keeps the geometry, `storage.py` reads and writes by it;
-* an index out of range, a step of zero, an allocation that fails or a fork kill the process: each is refused before the call
-  (`indexing.py`, `arrays.py`);
-* some functions are wrong or missing: a better formula where there is one (`elementwise.py`, `reductions.py`), else the NumPy
-  backend's own primitive on the host (`Arrays._on_host`), which waits for the arrays it reads;
+* an index out of range, a step of zero, an allocation that fails or a fork kill the process: each is refused before
+  the call (`indexing.py`, `arrays.py`);
+* some functions are wrong or missing: a better formula where there is one (`elementwise.py`, `reductions.py`), else
+  the NumPy backend's own primitive on the host (`Arrays._on_host`), which waits for the arrays it reads;
 * there is no complex128, and no float64 on Metal: TypeError.
 
 Threads: pending values belong to the thread that built them. `evaluate` arrays before another thread uses them.

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes as dt
 from ..array_api import ArrayAPI
-from ..base import Array, Dims, Geometry, Shape
+from ..base import Array, Dims, Shape
 from ..dtypes import dtype
 from ..numpy import Numpy
 
@@ -36,7 +36,9 @@ os.register_at_fork(after_in_child=_after_fork)
 def fits(r: Array) -> Array:
     """`r`, which is not computed yet; MemoryError if it cannot be: MLX would kill the process."""
     if r.nbytes > MEMORY:
-        raise MemoryError(f"an MLX array of shape {r.shape} and dtype {r.dtype} needs {r.nbytes} bytes; there are {MEMORY}")
+        raise MemoryError(
+            f"an MLX array of shape {r.shape} and dtype {r.dtype} needs {r.nbytes} bytes; there are {MEMORY}"
+        )
     return r
 
 
@@ -60,7 +62,9 @@ class Failed:
         if self._arrays:
             for a in arrays:
                 if id(a) in self._arrays:
-                    raise RuntimeError(f"this MLX array was never computed; its evaluation failed: {self._arrays[id(a)][1]}")
+                    raise RuntimeError(
+                        f"this MLX array was never computed; its evaluation failed: {self._arrays[id(a)][1]}"
+                    )
 
 
 class Ranges:
@@ -99,8 +103,9 @@ class Arrays(ArrayAPI):
     def evaluate(self, arrays: list[Array]) -> None:
         """Compute pending values, all in one run. Arrays that go to another thread must have been evaluated.
 
-        A failure is raised here, once; the array is then refused for good. What else depends on it must not be evaluated: MLX
-        may wait for ever. So primitives whose data can be wrong (linear algebra) run on the host, where they raise at once.
+        A failure is raised here, once; the array is then refused for good. What else depends on it must not be
+        evaluated: MLX may wait for ever. So primitives whose data can be wrong (linear algebra) run on the host,
+        where they raise at once.
         """
         if _forked:
             raise RuntimeError("MLX does not work in a forked process; start workers with the 'spawn' method")
@@ -118,8 +123,8 @@ class Arrays(ArrayAPI):
             raise
 
     def _view(self, a: Array) -> Any:
-        """A NumPy array on the memory of `a`, for reading only; waits for its value (np.asarray alone may miss a failure)."""
-        self.evaluate([a])
+        """A NumPy array on the memory of `a`, for reading only; waits for its value."""
+        self.evaluate([a])  # np.asarray would wait too, but may miss a failure
         if a.dtype == mx.bfloat16:
             import ml_dtypes
 
@@ -195,7 +200,9 @@ class Arrays(ArrayAPI):
     def _sized(self, shape: Shape, itemsize: int) -> None:
         """MemoryError for an array that is too large, before MLX hears of it."""
         if prod(shape) * itemsize > MEMORY:
-            raise MemoryError(f"an MLX array of shape {tuple(shape)} needs {prod(shape) * itemsize} bytes; there are {MEMORY}")
+            raise MemoryError(
+                f"an MLX array of shape {tuple(shape)} needs {prod(shape) * itemsize} bytes; there are {MEMORY}"
+            )
 
     def arange(self, start: Any, stop: Any, step: Any, dtype: dtype) -> Array:
         """MLX computes integers in double precision, so the host counts."""
@@ -233,15 +240,6 @@ class Arrays(ArrayAPI):
     def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
         return mx.diagonal(x, offset, dim1, dim2)
 
-    def diagonal_put(self, g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
-        rest = [d for d in range(len(shape)) if d not in (dim1, dim2)]
-        order = [*rest, dim1, dim2]
-        along = mx.arange(g.shape[-1])
-        r = mx.zeros([shape[d] for d in order], g.dtype)
-        if g.size:
-            r[..., along + max(-offset, 0), along + max(offset, 0)] = g
-        return mx.transpose(r, sorted(range(len(shape)), key=order.__getitem__))
-
     def tril(self, x: Array, diagonal: int) -> Array:
         return mx.tril(x, diagonal)
 
@@ -252,41 +250,18 @@ class Arrays(ArrayAPI):
         """Geometry is the framework's: an array has no strides of its own here."""
         return mx.array(x)
 
-    def strided(self, x: Array, size: Shape, stride: tuple[int, ...], shift: int, geometry: Any) -> Array:
-        return self.strided_read(mx.reshape(x, (-1,)), size, stride, shift)
-
-    def strided_read(self, x: Array, size: Shape, stride: tuple[int, ...], offset: int) -> Array:
-        return self.read_at(x, Geometry(size, stride, offset))
-
-    def strided_put(self, g: Array, count: int, stride: tuple[int, ...], offset: int) -> Array:
-        flat = mx.zeros((count,), g.dtype)
-        if not g.size:
-            return flat
-        at = mx.as_strided(mx.arange(count), g.shape, stride, offset)
-        return self._add_at(flat, (mx.reshape(at, (-1,)),), mx.reshape(g, (-1,)))  # type: ignore[attr-defined]
-
-    def windows(self, x: Array, dim: int, size: int, step: int) -> Array:
-        count = (x.shape[dim] - size) // step + 1
-        at = mx.expand_dims(mx.arange(count) * step, 1) + mx.arange(size)
-        taken = mx.take(x, at, axis=dim)
-        return mx.moveaxis(taken, dim + 1, -1)
-
-    def windows_put(self, g: Array, dim: int, length: int, step: int) -> Array:
-        r = mx.zeros((*g.shape[:dim], length, *g.shape[dim + 1 : -1]), g.dtype)
-        lead, count = (slice(None),) * dim, g.shape[dim]
-        for k in range(g.shape[-1] if g.size else 0):
-            key = (*lead, slice(k, k + step * (count - 1) + 1, step))
-            r[key] = r[key] + g[..., k]
-        return r
-
     def view_dtype(self, x: Array, dtype: dtype) -> Array:
+        """The same bits as elements of another dtype; the last dimension changes with their size."""
         return mx.view(x, self._native_dtype(dtype))
 
     def complex(self, real: Array, imag: Array) -> Array:
+        """complex64 from its parts; there is no wider one."""
         return from_parts(*mx.broadcast_arrays(real.astype(mx.float32), imag.astype(mx.float32)))
 
     def view_as_real(self, x: Array) -> Array:
+        """Real and imaginary part along a new last dimension."""
         return mx.view(mx.expand_dims(x, -1), mx.float32)
 
     def view_as_complex(self, x: Array) -> Array:
+        """Undoes `view_as_real`."""
         return mx.squeeze(mx.view(x, mx.complex64), -1)

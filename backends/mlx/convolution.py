@@ -1,5 +1,5 @@
-"""Convolution: `mx.conv_general`, which is channels-last, has no complex numbers, no groups in three dimensions, computes
-float64 in float32, and kills the process where a size or the number of groups is zero.
+"""Convolution: `mx.conv_general`, which is channels-last, has no complex numbers, no groups in three dimensions,
+computes float64 in float32, and kills the process where a size or the number of groups is zero.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Convolution(Arrays):
     def conv_input(
         self, g: Array, w: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int, size: Shape
     ) -> Array:
-        """The transpose of `conv` in x, which has the spatial size `size`: g with zeros between its elements, convolved with
-        the kernel turned round.
+        """The transpose of `conv` in x, which has the spatial size `size`: g with zeros between its elements,
+        convolved with the kernel turned round.
         """
         _check(stride, dilation, groups)
         if g.dtype == mx.complex64:
@@ -62,7 +62,7 @@ class Convolution(Arrays):
     def conv_weight(
         self, x: Array, g: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int, kernel: Shape
     ) -> Array:
-        """The transpose of `conv` in w, whose spatial size is `kernel`: x convolved with g, images in the place of channels."""
+        """The transpose of `conv` in w, of spatial size `kernel`: x convolved with g, images in place of channels."""
         _check(stride, dilation, groups)
         if x.dtype == mx.complex64:
             return _complex(self.conv_weight, x, g, stride, padding, dilation, groups, kernel)
@@ -77,7 +77,9 @@ class Convolution(Arrays):
         ]
         x = x[(..., *[slice(n + min(0, a)) for n, a in zip(size, high, strict=True)])]  # what the stride left over
         x = mx.reshape(x, (images, groups, channels // groups, *x.shape[2:]))
-        x = mx.reshape(mx.transpose(x, (2, 1, 0, *range(3, x.ndim))), (channels // groups, groups * images, *x.shape[3:]))
+        x = mx.reshape(
+            mx.transpose(x, (2, 1, 0, *range(3, x.ndim))), (channels // groups, groups * images, *x.shape[3:])
+        )
         widest = [max(0, a) for a in high]
         return mx.swapaxes(_correlate(x, mx.swapaxes(g, 0, 1), dilation, padding, widest, stride, groups), 0, 1)
 
@@ -94,9 +96,10 @@ def _complex(f: Callable[..., Array], a: Array, b: Array, *rest: Any) -> Array:
 
 
 def _correlate(
-    x: Array, w: Array, stride: Any, low: Any, high: Any, dilation: Any, groups: int, spread: Any = 1, flip: bool = False
-) -> Array:
-    """`mx.conv_general` with channels second; `spread` puts zeros between the elements of x, `flip` turns the kernel round."""
+    x: Array, w: Array, stride: Any, low: Any, high: Any, dilation: Any, groups: int, spread: Any = 1,
+    flip: bool = False,
+) -> Array:  # fmt: skip
+    """`mx.conv_general`, channels second; `spread` puts zeros between x's elements, `flip` turns the kernel round."""
     if groups > 1 and x.ndim == 5:
         parts = zip(mx.split(x, groups, 1), mx.split(w, groups, 0), strict=True)
         return mx.concatenate([_correlate(a, b, stride, low, high, dilation, 1, spread, flip) for a, b in parts], 1)

@@ -1,4 +1,4 @@
-"""The `mlx:cpu` device: the MLX backend on the CPU. It shows everywhere what the Apple path does; it is not meant for speed."""
+"""The `mlx:cpu` device: MLX on the CPU. It shows everywhere what the Apple path does; it is not meant for speed."""
 
 from __future__ import annotations
 

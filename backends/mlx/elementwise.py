@@ -5,6 +5,7 @@ Comments give what MLX 0.32 returns. The rest is MLX's own, bound by name in `Ar
 
 from __future__ import annotations
 
+from math import factorial, pi, sqrt
 from typing import Any
 
 import mlx.core as mx
@@ -14,7 +15,12 @@ from .arrays import Arrays
 
 _SIGNED = {mx.float16: mx.int16, mx.bfloat16: mx.int16, mx.float32: mx.int32, mx.float64: mx.int64}
 # ln 2 in two parts: the first has trailing zeros, so that its product with an exponent is exact
-_LN2 = {mx.float32: (0.693145751953125, 1.428606765330187e-06), mx.float64: (0.6931471803691238, 1.9082149292705877e-10)}
+_LN2 = {
+    mx.float32: (0.693145751953125, 1.428606765330187e-06),
+    mx.float64: (0.6931471803691238, 1.9082149292705877e-10),
+}
+# erf x = x (c_0 + c_1 x^2 + ...), c_n = 2/sqrt(pi) (-1)^n / (n! (2n + 1)): eleven terms are enough below 1
+_ERF = [2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n in range(11)]
 _LOWEST = {mx.int8: -(2**7), mx.int16: -(2**15), mx.int32: -(2**31), mx.int64: -(2**63)}
 
 
@@ -27,8 +33,8 @@ class Elementwise(Arrays):
 
     # ---------------------------------------------------------------- exponentials
     def exp(self, x: Array) -> Array:
-        """exp(k ln 2 + r) = 2^k (1 + expm1(r)). On the CPU MLX's own is 50 ulp off at -66, inf above 88.04 (float32), and
-        has float32 accuracy in float64; its expm1 is right.
+        """exp(k ln 2 + r) = 2^k (1 + expm1(r)). On the CPU MLX's own is 50 ulp off at -66, inf above 88.04
+        (float32), and has float32 accuracy in float64; its expm1 is right.
         """
         parts = _LN2.get(x.dtype) if self.on_cpu else None
         if parts is None:
@@ -61,8 +67,15 @@ class Elementwise(Arrays):
         return mx.maximum(x, y) + mx.log1p(self.exp2(-mx.abs(d))) * 1.4426950408889634
 
     def erf(self, x: Array) -> Array:
-        """float64 has float32 accuracy."""
-        return mx.erf(x) if x.dtype != mx.float64 else self._on_host("erf", x)
+        """Below 1 the Taylor series at 0: MLX's own loses all digits near 0, and has float32 accuracy in float64."""
+        if x.dtype == mx.float64:
+            return self._on_host("erf", x)
+        y = x.astype(mx.float32)
+        square = mx.minimum(y * y, mx.array(1.0))
+        series = mx.full(x.shape, _ERF[-1], mx.float32)
+        for coefficient in _ERF[-2::-1]:
+            series = series * square + coefficient
+        return mx.where(mx.abs(y) < 1, y * series, mx.erf(y)).astype(x.dtype)
 
     # ---------------------------------------------------------------- circular functions
     def sin(self, x: Array) -> Array:
@@ -119,7 +132,7 @@ class Elementwise(Arrays):
         return mx.reciprocal(x) if is_float(x) or x.dtype == mx.complex64 else self._on_host("reciprocal", x)
 
     def remainder(self, x: Array, y: Array) -> Array:
-        """With the sign of the divisor, also of a zero result; for integers 0 if the divisor is 0 (x there), and no SIGFPE."""
+        """With the sign of the divisor, also of a zero result. For integers 0 if the divisor is 0 (x there)."""
         if is_float(x):
             r = mx.remainder(x, y)
             return mx.where(r == 0, self.copysign(r, y), r)
@@ -140,8 +153,8 @@ class Elementwise(Arrays):
         return mx.where(odd, mx.array(0, x.dtype), mx.where(wrong, r - y, r))
 
     def floor_divide(self, x: Array, y: Array) -> Array:
-        """The floor of the exact quotient: x less its remainder is divided, then rounded. An infinite dividend gives NaN (inf
-        there); the lowest integer over -1 wraps instead of killing the process.
+        """The floor of the exact quotient: x less its remainder is divided, then rounded. An infinite dividend gives
+        NaN (inf there); the lowest integer over -1 wraps instead of killing the process.
         """
         if is_float(x):
             r = self.fmod(x, y)
@@ -237,3 +250,35 @@ class Elementwise(Arrays):
         d = x.dtype if is_float(x) else mx.float32
         turned = mx.where(mx.less(x, 0), mx.array(3.141592653589793, d), mx.array(0, d))
         return mx.where(mx.isnan(x), x, turned) if is_float(x) else turned
+
+    # ---------------------------------------------------------------- special functions: missing, or of float32
+    # accuracy
+    def erfc(self, x: Array) -> Array:
+        return self._on_host("erfc", x)
+
+    def erfinv(self, x: Array) -> Array:
+        return self._on_host("erfinv", x)
+
+    def lgamma(self, x: Array) -> Array:
+        return self._on_host("lgamma", x)
+
+    def digamma(self, x: Array) -> Array:
+        return self._on_host("digamma", x)
+
+    def polygamma(self, x: Array, n: int) -> Array:
+        return self._on_host("polygamma", x, n)
+
+    def i0(self, x: Array) -> Array:
+        return self._on_host("i0", x)
+
+    def i0e(self, x: Array) -> Array:
+        return self._on_host("i0e", x)
+
+    def i1(self, x: Array) -> Array:
+        return self._on_host("i1", x)
+
+    def i1e(self, x: Array) -> Array:
+        return self._on_host("i1e", x)
+
+    def frexp(self, x: Array) -> tuple[Array, Array]:
+        return self._on_host("frexp", x)  # type: ignore[no-any-return]

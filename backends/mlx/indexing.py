@@ -1,8 +1,8 @@
 """Reads and writes by index.
 
-MLX reads and writes foreign memory for an index out of range and dies of a zero step, so every index is looked at first.
-That needs its value: an index computed by pending operations is evaluated, the array it points into is not. Ranges are
-remembered for as long as the index array lives; those of `argmax` and `sort` are known beforehand.
+MLX reads and writes foreign memory for an index out of range and dies of a zero step, so every index is looked at
+first. That needs its value: an index computed by pending operations is evaluated, the array it points into is not.
+Ranges are remembered for as long as the index array lives; those of `argmax` and `sort` are known beforehand.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from .arrays import Arrays
 
 
 class Indexing(Arrays):
-    """Basic slices and integer index arrays. IndexError for an index out of range; negative ones count from the end, but for
-    single elements (`gather`, `scatter` and their kin) they are out of range.
+    """Basic slices and integer index arrays. IndexError for an index out of range; negative ones count from the end,
+    but for single elements (`gather`, `scatter` and their kin) they are out of range.
     """
 
     # ---------------------------------------------------------------- what indices are allowed
     def _checked(self, index: Array, size: int, negative: bool = True) -> Array:
-        """`index` as non-negative numbers below `size`; IndexError if that cannot be, or for negative ones unless allowed."""
+        """`index` as non-negative numbers below `size`; IndexError if that cannot be, or for negative ones unless
+        allowed.
+        """
         if not index.size:
             return index
         found = self.ranges.get(index)
@@ -90,13 +92,17 @@ class Indexing(Arrays):
 
     def scatter(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
-            return mx.reshape(self.scatter(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ())
+            return mx.reshape(
+                self.scatter(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ()
+            )
         index = self._checked(index, x.shape[dim], False)
         return self._put_at(x, self._grid(index, dim), src[tuple(map(slice, index.shape))])
 
     def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Array:
         if not x.ndim:
-            return mx.reshape(self.scatter_add(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ())
+            return mx.reshape(
+                self.scatter_add(mx.reshape(x, (1,)), 0, mx.reshape(index, (-1,)), mx.reshape(src, (-1,))), ()
+            )
         index = self._checked(index, x.shape[dim], False)
         return self._add_at(x, self._grid(index, dim), src[tuple(map(slice, index.shape))])
 

@@ -1,4 +1,4 @@
-"""Pooling: each element of the window, for all windows at once, is a strided slice of the padded input; they are folded."""
+"""Pooling: each element of the window, for all windows at once, is a strided slice of the padded input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Pooling(Arrays):
     ) -> tuple[Array, Array]:
         """The largest element of each window and its place (int64) in the row-major spatial plane of the input.
 
-        Padding counts as the lowest value there is. Among equals the first wins; nan wins over all, and the last one of them.
+        Padding counts as the lowest value there is. Among equals the first wins; nan wins over all, and the last one
+        of them.
         """
         size = x.shape[2:]
         out = pool_output_size(size, kernel, stride, padding, dilation, ceil_mode)
@@ -60,8 +61,8 @@ class Pooling(Arrays):
     def avg_pool_spread(
         self, g: Array, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, size: Shape
     ) -> Array:
-        """The transpose of `avg_pool_sum`: every element of an input of spatial size `size` gets the sum of the elements of `g`
-        whose windows it lies in.
+        """The transpose of `avg_pool_sum`: every element of an input of spatial size `size` gets the sum of the
+        elements of `g` whose windows it lies in.
         """
         if not g.size or not prod(size):
             return mx.zeros((*g.shape[:2], *size), g.dtype)
@@ -106,7 +107,9 @@ def _key(start: list[int], stride: Ints, out: Ints) -> tuple[Any, ...]:
 
 
 def _places(size: Shape, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> tuple[Any, Any]:
-    """For each element of each window its place in the plane, and whether it lies in the input; both (elements, *out)."""
+    """For each element of each window its place in the plane, and whether it lies in the input; both (elements,
+    *out).
+    """
     axes = len(size)
     total: Any = np.int64(0)
     inside: Any = np.True_

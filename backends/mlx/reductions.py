@@ -1,7 +1,7 @@
 """Reductions, scans and sorting.
 
-MLX adds naively (the float32 sum of ten million tenths is 9% off), returns 0 for 2^31 terms or more, widens small integers
-and indexes with uint32; results here have the dtype of the operand, indices int64.
+MLX adds naively (the float32 sum of ten million tenths is 9% off), returns 0 for 2^31 terms or more, widens small
+integers and indexes with uint32; results here have the dtype of the operand, indices int64.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Reductions(Arrays):
         return self._reduce(mx.prod, wide, dims, keepdim).astype(x.dtype)
 
     def amax(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        return self._reduce(mx.max, x, dims, keepdim)
+        return self._reduce(mx.max, _with_elements(x, dims), dims, keepdim)
 
     def amin(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
-        return self._reduce(mx.min, x, dims, keepdim)
+        return self._reduce(mx.min, _with_elements(x, dims), dims, keepdim)
 
     def any(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
         return self._reduce(mx.any, x, dims, keepdim)
@@ -94,7 +94,9 @@ class Reductions(Arrays):
         return f(self._wide(x), axis=dim).astype(x.dtype) if x.ndim else x
 
     def sort(self, x: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
-        """Always stable; NaN is the largest. A stable descending order is the reversed stable order of the reversed array."""
+        """Always stable; NaN is the largest. A stable descending order is the reversed stable order of the reversed
+        array.
+        """
         if not x.ndim:
             return x, mx.array(0, mx.int64)
         if descending:
@@ -104,3 +106,34 @@ class Reductions(Arrays):
         if descending:
             order, values = x.shape[dim] - 1 - mx.flip(order, dim), mx.flip(values, dim)
         return values, self.ranges.add(order, 0, x.shape[dim] - 1)
+
+    def cummax(self, x: Array, dim: int) -> tuple[Array, Array]:
+        return self._running(mx.cummax, x, dim)
+
+    def cummin(self, x: Array, dim: int) -> tuple[Array, Array]:
+        return self._running(mx.cummin, x, dim)
+
+    def _running(self, f: Callable[..., Any], x: Array, dim: int) -> tuple[Array, Array]:
+        """The extreme so far and the last place where it was met; every nan is met. Bools go through int8."""
+        if not x.ndim or not x.size:
+            return x, mx.zeros(x.shape, mx.int64)
+        plain = x.astype(mx.int8) if x.dtype == mx.bool_ else x
+        values = f(plain, axis=dim)
+        at = mx.reshape(mx.arange(x.shape[dim]), (-1, *[1] * (x.ndim - dim - 1)))
+        met = mx.logical_or(plain == values, plain != plain)
+        last = mx.cummax(mx.where(met, at, mx.array(-1, at.dtype)), axis=dim)
+        return values.astype(x.dtype), self.ranges.add(last.astype(mx.int64), 0, x.shape[dim] - 1)
+
+    def logcumsumexp(self, x: Array, dim: int) -> Array:
+        """MLX has one without this accuracy in float64, and none for complex numbers."""
+        return mx.logcumsumexp(x, axis=dim) if x.dtype == mx.float32 and x.ndim and x.size else self._on_host("logcumsumexp", x, dim)
+
+    def searchsorted(self, x: Array, values: Array, right: bool) -> Array:
+        """On the host: missing."""
+        return self._on_host("searchsorted", x, values, right)
+
+def _with_elements(x: Array, dims: Dims | None) -> Array:
+    """x, if there is something to take an extreme of; ValueError else, as NumPy says it."""
+    if 0 in (x.shape if dims is None else [x.shape[d] for d in dims]):
+        raise ValueError(f"zero-size array to reduction operation which has no identity: shape {x.shape}, dims {dims}")
+    return x

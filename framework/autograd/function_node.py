@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from framework.core.graph import Leaf, Node, Pick, SlowNode
-from framework.core.state import STATE, next_seq
+from framework.core.state import ANOMALY, STATE, next_seq
 from framework.core.storage import View, share, storage_of
 from framework.core.tensor import Tensor, arr, make, version_of
 from framework.dispatch import errors
 from framework.dispatch.inplace import CUSTOM, assign
 from framework.dispatch.record import edge_of, strip
 from framework.dispatch.registry import T
+from framework.dispatch.saved import Packed, packed
 
 from .engine import fitted
 
@@ -51,7 +52,9 @@ class FunctionNode(SlowNode):
         return tuple([None if s is None else self._restored(i, *s) for i, s in enumerate(self.saved)])
 
     def _restored(self, i: int, t: Tensor, version: int, edge: Node | None, output: int | None) -> Tensor:
-        if t.level is None and version_of(t) != version:
+        if type(t) is Packed:
+            t = t.unpack()
+        elif t.level is None and version_of(t) != version:
             errors.stale(self, f"saved tensor {i}", t, version)
         if output is not None:
             t = strip(t)
@@ -162,6 +165,8 @@ def recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outpu
     final = [_finished(n, ctx, o, i, tensors) if isinstance(o, Tensor) else o for i, o in enumerate(outs)]
     if n is not None:
         n.saved = tuple([None if t is None else _packed(t, outs, final) for t in ctx.to_save])
+        if ANOMALY.enabled:
+            errors.remember_line(n)
         ctx.to_save_count, ctx._node = len(ctx.to_save), weakref.ref(n)
         ctx.to_save = ()
     ctx.dirty_tensors = ctx.non_differentiable = ()
@@ -236,7 +241,10 @@ def _packed(t: Tensor, outs: list[Any], final: list[Any]) -> tuple[Tensor, int, 
             "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal "
             "tensor and use it in autograd."
         )
+    edge, number = t.node, None
     for i, o in enumerate(final):
         if o is t and isinstance(o.node, (FunctionNode, Pick)) and _among(t, outs):
-            return strip(t), version_of(t), None, i
-    return t, version_of(t), t.node, None
+            t, edge, number = strip(t), None, i
+            break
+    version = version_of(t)
+    return packed(t) if STATE.saved_hooks else t, version, edge, number

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from framework.core.modes import Mode
-from framework.core.state import STATE
+from framework.core.state import ACTIVE, STATE
+from framework.core.tensor import Tensor
 
 
 class _Decorator:
@@ -120,23 +120,27 @@ class inference_mode(_Decorator):
 
     def __enter__(self) -> None:
         self.before = (STATE.grad, STATE.inference)
-        self.watch = Mode() if self.mode else None  # while it is pushed ops take the slow path, which marks their results
-        if self.watch is not None:
+        if self.mode:
             STATE.grad = False
-            self.watch.__enter__()
-        else:
-            STATE.grad = STATE.grad if not STATE.inference else True
+            ACTIVE.append(self)  # ops take the slow path, which marks their results
+        elif STATE.inference:
+            STATE.grad = True
         STATE.inference = self.mode
 
     def __exit__(self, *exc: object) -> None:
-        if self.watch is not None:
-            self.watch.__exit__(*exc)
+        if self.mode:
+            ACTIVE.pop()
         STATE.grad, STATE.inference = self.before
 
 
 def is_grad_enabled() -> bool:
     """Whether ops leave a graph in this thread."""
     return STATE.grad
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return tensor.is_inference()
 
 
 def is_inference_mode_enabled() -> bool:

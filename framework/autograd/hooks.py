@@ -6,33 +6,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from framework.core.graph import HookedNode, Leaf, Node, Pick
-from framework.core.tensor import Tensor, arr
+from framework.core.graph import Leaf, Node, hooks_of, retainers
+from framework.core.tensor import Tensor, arr, retained
 
 from .handle import RemovableHandle
-
-
-class Hooks:
-    """What is to run around one node: on the gradient of its output (`tensor`), before it (`pre`), after it (`post`)."""
-
-    __slots__ = ("post", "pre", "retain", "tensor")
-
-    def __init__(self) -> None:
-        self.tensor: dict[int, Callable[..., Any]] = {}
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-        self.retain: weakref.ref[Tensor] | None = None
-
-
-def hooks_of(node: Node) -> Hooks:
-    """The hooks of a node, made on first use. A plain node changes its class, so that others pay nothing."""
-    if type(node) is Node:
-        node.__class__ = HookedNode
-        node.hooks = None
-    if node.hooks is None:
-        node.hooks = Hooks()
-    found: Hooks = node.hooks
-    return found
 
 
 def add(table: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
@@ -45,49 +22,69 @@ def add(table: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
 # ---------------------------------------------------------------- run by the engine
 
 
-def run_pre_hooks(walk: Any, n: Node, g: Any) -> Any:
-    """Let the hooks on a gradient see and replace it, then those before the node; retain it last."""
+def run_tensor_hooks(walk: Any, n: Node, g: Any) -> Any:
+    """Let the hooks on a gradient see and replace it; then keep it for the tensors that retain theirs."""
     hooks = n.hooks
-    if hooks is None:
+    if type(g) is list:  # a node with several outputs: their hooks ran at its Picks
         return g
-    if type(g) is list:  # a node with several outputs: tensor hooks ran at its Picks
-        return _run_node_pre_hooks(walk, n, g, hooks)
-    for hook in list(hooks.tensor.values()):
-        before = walk.tensor(g, n)
-        g = _unwrap(walk, _checked(hook, hook(before), before), g, before)
-    g = _run_node_pre_hooks(walk, n, [g], hooks)[0]
-    t = hooks.retain() if hooks.retain is not None else None
-    if t is not None:
-        new = walk.tensor(walk.backend.clone(walk.backend.asarray(g)) if not walk.tensors else g, n)
-        old = t.__dict__.get("_grad")
-        t.__dict__["_grad"] = new if old is None else old + new
+    if hooks.tensor:
+        walk.owned.discard(n)  # a hook may keep what it sees
+        for hook in list(hooks.tensor.values()):
+            given = walk.tensor(g, n)
+            g = _unwrap(walk, _checked(hook, hook(given), given), g, given)
+    for r in hooks.retain:
+        t = r()
+        if t is not None:
+            new, old = walk.kept(g, False), retained(t)
+            t.__dict__["_grad"] = new if old is None else old + new
     return g
 
 
-def _run_node_pre_hooks(walk: Any, n: Node, gs: list[Any], hooks: Hooks) -> list[Any]:
-    for hook in list(hooks.pre.values()):
-        given = tuple([None if g is None else walk.tensor(g, n) for g in gs])
-        changed = hook(given)
-        if changed is not None:
-            changed = changed if isinstance(changed, tuple) else (changed,)
-            gs = [_unwrap(walk, c, g, b) for c, g, b in zip(changed, gs, given, strict=True)]
-    return gs
+def run_pre_hooks(walk: Any, n: Node, g: Any) -> Any:
+    """Let the hooks before a node see and replace the gradients of its outputs."""
+    walk.owned.discard(n)
+    gs = g if type(g) is list else [g]
+    for hook in list(n.hooks.pre.values()):
+        gs = _replaced(walk, hook, gs, [n] * len(gs), lambda given: hook(given))
+    return gs if type(g) is list else gs[0]
 
 
 def run_post_hooks(walk: Any, n: Node, out: Any, g: Any) -> Any:
     """Let the hooks after a node see and replace the gradients of its inputs."""
-    hooks = n.hooks
-    out = list(out)
-    incoming = tuple([None if x is None else walk.tensor(x, n) for x in (g if type(g) is list else [g])])
-    for hook in list(hooks.post.values()):
-        given = tuple([None if x is None or m is None else walk.tensor(x, m) for x, m in zip(out, n.edges, strict=True)])
-        changed = hook(given, incoming)
-        if changed is not None:
-            changed = changed if isinstance(changed, tuple) else (changed,)
-            if len(changed) != len(out):
-                raise RuntimeError(f"hook of {n.name()} returned {len(changed)} gradients, expected {len(out)}")
-            out = [_unwrap(walk, c, x, b) for c, x, b in zip(changed, out, given, strict=True)]
+    outgoing = tuple([None if x is None else walk.tensor(x, n) for x in (g if type(g) is list else [g])])
+    for hook in list(n.hooks.post.values()):
+        out = _replaced(walk, hook, out, n.edges, lambda given: hook(given, outgoing))
     return out
+
+
+def run_after_accumulation(leaf: Leaf) -> None:
+    """Show a leaf, whose `.grad` was just added to, to its hooks."""
+    t = leaf.tensor()
+    if t is not None:
+        for hook in list(leaf.post_hooks.values()):
+            result = hook(t)
+            if result is not None:
+                raise RuntimeError(f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned {result!r}")
+
+
+def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, call: Callable[[Any], Any]) -> list[Any]:
+    """Gradients after a hook saw them; it may answer with others, one for each."""
+    given = tuple([None if x is None else walk.tensor(x, m) for x, m in zip(values, nodes, strict=True)])
+    changed = call(given)
+    if changed is None:
+        return values
+    if not isinstance(changed, tuple):
+        changed = (changed,)
+    if len(changed) != len(values):
+        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(changed)}, but expected {len(values)})")
+    for c in changed:
+        if c is not None and not isinstance(c, Tensor):
+            raise TypeError(f"expected Variable, but hook '{_named(hook)}' returned '{type(c).__name__}'")
+    return [None if c is None else _unwrap(walk, c, x, b) for c, x, b in zip(changed, values, given, strict=True)]
+
+
+def _named(hook: Any) -> str:
+    return getattr(hook, "__name__", repr(hook))
 
 
 def _checked(hook: Any, result: Any, given: Tensor) -> Any:
@@ -95,11 +92,12 @@ def _checked(hook: Any, result: Any, given: Tensor) -> Any:
         return None
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    name = getattr(hook, "__name__", repr(hook))
     if result.dtype is not given.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {given.dtype} got {result.dtype})")
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {given.dtype} got {result.dtype})")
     if tuple(result.shape) != tuple(given.shape):
-        raise RuntimeError(f"hook '{name}' has changed the size of value (was {list(given.shape)} got {list(result.shape)})")
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value (was {list(given.shape)} got {list(result.shape)})")
+    if result.backend is not given.backend:
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the device of value (was {given.device} got {result.device})")
     return result
 
 
@@ -134,14 +132,13 @@ def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this result of an op in its `.grad`; nothing to do for a leaf."""
     if self.node is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if type(self.node) is not Leaf:
-        hooks_of(self.node).retain = weakref.ref(self)
+    if type(self.node) is not Leaf and not _retains_grad(self):
+        hooks_of(self.node).retain.append(weakref.ref(self))
 
 
 def _retains_grad(self: Tensor) -> bool:
     """Whether `retain_grad` was called on this result of an op."""
-    hooks = getattr(self.node, "hooks", None) if type(self.node) in (HookedNode, Pick) or hasattr(self.node, "saved_outputs") else None
-    return hooks is not None and hooks.retain is not None and hooks.retain() is self
+    return any(r() is self for r in retainers(self.node))
 
 
 def node_register_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .state import next_seq
 
 if TYPE_CHECKING:
-    from backends.dtypes import dtype as Dtype
 
     from .tensor import Tensor
 
 
 class Node:
     """One op on the tape.
+
+    The fast path of every op leaves plain nodes, of this very class, which the engine runs on raw arrays without a further question.
+    A node that a user gets hold of is shown as one of a class named after the op, which may have hooks; see `shown`.
 
     `entry` is the op; `edges` the nodes of its differentiable inputs (None: needs no gradient). Inputs are saved as Tensors with
     their version: array, storage and edge in one. `params` are its other arguments. `shape` and `dtype` are its output's: the
@@ -26,32 +29,37 @@ class Node:
     entry: Any
     edges: tuple[Node | None, ...]
     saved: tuple[Any, ...] | None
-    versions: tuple[int | None, ...]
+    versions: tuple[Any, ...]
     params: tuple[Any, ...]
     shape: tuple[int, ...]
-    dtype: Dtype
-    hooks: Any
+    dtype: Any  # a backends.dtypes.dtype
     seq: int
     out: Any
     out_storage: Any
+    hooks: Any  # Hooks, or None; a plain node has no value here
     # Only SlowNode spends slots on these: the dtype a rule computes in if not the inputs', the level it was recorded on.
     compute: Any = None
     level: Any = None
     outputs = 1
+    reverse: Any = None  # of nodes that do not go by an entry's rules: (walk, gradient) -> gradients of the inputs
 
     def name(self) -> str:
         """The node's name as error messages and `repr` show it, e.g. `MulBackward0`."""
-        return "".join(part[:1].upper() + part[1:] for part in self.entry.name.split("_")) + "Backward0"
+        return self.entry.node  # type: ignore[no-any-return]
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of its output that was used."""
-        return tuple((e.edges[0], e.index) if isinstance(e, Pick) else (e, 0) for e in self.edges)
+        return tuple([(shown(e.edges[0]), e.index) if isinstance(e, Pick) else (shown(e), 0) for e in self.edges])
 
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict for the user's own notes about this node."""
         return _METADATA.setdefault(self, {})
+
+    def release(self) -> None:
+        """Let go of what was saved for the reverse."""
+        self.saved = self.out = self.out_storage = None
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -60,20 +68,18 @@ class Node:
 _METADATA: weakref.WeakKeyDictionary[Node, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-class HookedNode(Node):
-    """A plain node that has hooks. Registering one swaps the class, so that hooks cost nothing where there are none."""
-
-    __slots__ = ()
-
-
 class SlowNode(Node):
     """A node of the slow path: other dtypes, several outputs, wrapped operands, sequences of operands."""
 
     __slots__ = ("compute", "level", "outputs", "saved_outputs")
     saved_outputs: dict[str, Any]
 
+    def release(self) -> None:
+        self.saved = self.out = self.out_storage = None
+        self.saved_outputs = {}
 
-class Leaf(Node):
+
+class AccumulateGrad(Node):
     """Where a gradient ends: it is added to the tensor's `.grad`. Refers to the tensor weakly, so a leaf is no cycle."""
 
     __slots__ = ("grad", "level", "post_hooks", "tensor")
@@ -94,6 +100,9 @@ class Leaf(Node):
         return "AccumulateGrad"
 
 
+Leaf = AccumulateGrad
+
+
 class Pick(Node):
     """Output number `index` of a node with several outputs: edges of ordinary nodes need no output number."""
 
@@ -108,3 +117,82 @@ class Pick(Node):
         parent = self.edges[0]
         assert parent is not None
         return parent.name()
+
+
+def node_name(op: str) -> str:
+    """What PyTorch calls the node of an op: `log_softmax` leaves a LogSoftmaxBackward0."""
+    return "".join(part[:1].upper() + part[1:] for part in op.split("_")) + "Backward0"
+
+
+class Shown:
+    """What nodes have that a user got hold of: the values they saved, as attributes. (A class with a `__getattr__` reads slots at half
+    the speed, so plain nodes have none.)"""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return saved_attributes[0](self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *saved_attributes[1](self)]
+
+
+saved_attributes: list[Callable[..., Any]] = []  # (node, name) -> value; node -> names: provided by `framework.autograd.graph`
+
+
+def shown(node: Any) -> Any:
+    """A node as users get it: of a class named after the op. The engine takes a closer look at it than at a plain one."""
+    kind = type(node)
+    if kind is Node or kind is SlowNode:
+        e = node.entry
+        classes = e.shown_classes
+        if kind not in classes:
+            classes[kind] = type(e.node, (kind, Shown), {"__slots__": (), "__module__": __name__})
+        if kind is Node:
+            node.hooks = None
+        node.__class__ = classes[kind]
+    return node
+
+
+# ---------------------------------------------------------------- hooks
+
+
+class Hooks:
+    """What is to run around one node: on the gradient of its output (`tensor`), before it (`pre`), after it (`post`); `retain` are
+    the tensors, weakly, whose `.grad` keeps that gradient."""
+
+    __slots__ = ("post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, Callable[..., Any]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.retain: list[weakref.ref[Tensor]] = []
+
+
+def hooks_of(node: Node) -> Hooks:
+    """The hooks of a node, made on first use."""
+    shown(node)
+    if node.hooks is None:
+        node.hooks = Hooks()
+    found: Hooks = node.hooks
+    return found
+
+
+def retainers(node: Node | None) -> list[weakref.ref[Tensor]]:
+    """The tensors whose `.grad` keeps the gradient at a node."""
+    if node is None or type(node) is Node or node.hooks is None:
+        return []
+    found: list[weakref.ref[Tensor]] = node.hooks.retain
+    return found
+
+
+def renode(t: Tensor, node: Node | None) -> None:
+    """Give a tensor another node, as an in-place write does. Hooks stay with the value they were registered on; a gradient to be
+    retained is from now on that of the new value."""
+    for r in retainers(t.node):
+        if r() is t and node is not None:
+            retainers(t.node).remove(r)
+            hooks_of(node).retain.append(r)
+            break
+    t.node = node

@@ -49,7 +49,8 @@ def below(depth: int) -> Iterator[Mode]:
     modes = STATE.modes
     cut = modes[depth:]
     del modes[depth:]
-    del ACTIVE[len(ACTIVE) - len(cut) :]
+    for _ in cut:
+        ACTIVE.pop()  # other threads push and pop meanwhile: only the number of items counts
     try:
         yield cut[0]
     finally:

@@ -158,13 +158,15 @@ class Sampler(MersenneTwister):
         if count < BLOCK or not blocks:
             return cast(multiply_add(self.paired_normals(count, d), std, mean), d).reshape(shape)
         draw, box_muller = (self.doubles, _box_muller_f64) if d is float64 else (self.floats, _box_muller_f32)
-        out = np.empty(count, native(d))
         whole = count - count % BLOCK
-        fill(out[:whole], lambda count: box_muller(draw(count), mean, std))
+        if d.itemsize > 2:  # all uniforms first
+            out = draw(count)
+            for start in range(0, whole, CHUNK):
+                box_muller(out[start : min(start + CHUNK, whole)], mean, std)
+        else:  # block by block
+            out = fill(np.empty(count, native(d)), lambda count: box_muller(draw(count), mean, std), whole)
         if whole < count:
-            if d.itemsize > 2:  # float32 and float64 draw all uniforms first, the half types go block by block
-                draw(count - whole)
-            fill(out[-BLOCK:], lambda count: box_muller(draw(count), mean, std))
+            out[-BLOCK:] = box_muller(draw(BLOCK), mean, std).astype(out.dtype, copy=False)
         return out.reshape(shape)
 
     def paired_normals(self, count: int, d: dtype = float64) -> Array:
@@ -273,10 +275,11 @@ class Sampler(MersenneTwister):
         return found.reshape(*p.shape[:-1], count)
 
 
-def fill(out: Array, make: Callable[[int], Array]) -> Array:
-    """Fill a flat array in pieces that stay in the processor's cache; make(count) gives the next elements."""
-    for start in range(0, out.size, CHUNK):
-        part = out[start : start + CHUNK]
+def fill(out: Array, make: Callable[[int], Array], count: int | None = None) -> Array:
+    """Fill the first `count` of a flat array in pieces that stay in the processor's cache; make(n) gives the next n."""
+    count = out.size if count is None else count
+    for start in range(0, count, CHUNK):
+        part = out[start : min(start + CHUNK, count)]
         part[:] = make(part.size)
     return out
 

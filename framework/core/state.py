@@ -1,6 +1,6 @@
-"""What holds for the running thread: gradients on or off, and the stack of modes.
+"""What holds for the running thread: gradients on or off, the stack of modes, hooks on saved tensors.
 
-The fast path of an op reads one global list, `ACTIVE`: it is empty exactly when no thread has a mode pushed.
+The fast path of an op reads one global list, `ACTIVE`: it is empty exactly when no thread has anything pushed that must see ops.
 """
 
 from __future__ import annotations
@@ -22,10 +22,20 @@ class State(threading.local):
         self.grad = True
         self.inference = False
         self.modes: list[Mode] = []
+        self.saved_hooks: list[tuple[Any, Any]] = []  # (pack, unpack), the innermost last
+        self.saved_hooks_refused: str | None = None  # why none may be pushed
+
+
+class Anomaly:
+    """Whether nodes remember the line that made them, and whether backward passes look for nan. For all threads."""
+
+    enabled = False
+    check_nan = True
 
 
 STATE = State()
-ACTIVE: list[Any] = []  # one item per pushed mode of any thread; only its truth value is read
+ANOMALY = Anomaly()
+ACTIVE: list[Any] = []  # one item per pushed mode of any thread, and per reason to take the slow path; only its truth value is read
 next_seq = count().__next__  # nodes are ordered by creation: a node's inputs have lower numbers
 
 

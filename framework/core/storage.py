@@ -40,7 +40,7 @@ class Storage:
     shadow: Any = None
     root: Storage | None = None
     inference = False
-    written_at: tuple[str, int, str] | None = None
+    written_at: tuple[Any, int, str] | None = None
 
     def __init__(self) -> None:
         self.version, self.views, self.limit = 0, [], 8
@@ -61,6 +61,7 @@ class InferenceStorage(Storage):
 
     @property
     def version(self) -> int:
+        """RuntimeError: there is none."""
         raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
                            "use it in autograd.")  # fmt: skip
 
@@ -96,6 +97,10 @@ class View:
             self.shadow = shadow
         if origin:
             self.origin = origin
+
+    def without_base(self) -> View:
+        """What to read and write, apart from the tensor it is done to: for nodes, which its base refers to."""
+        return View(None, self.chain, None)
 
     def links(self) -> list[tuple[Any, tuple[Any, ...], tuple[int, ...]]]:
         """The chain as a list, first view first: (entry, parameters, shape before)."""

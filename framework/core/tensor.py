@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from backends.dtypes import dtype
 
 from . import device as devices
-from .graph import Leaf, Node, Pick
+from .graph import Leaf, Node, Pick, retainers, shown
 from .shape import Size
 from .state import STATE
 from .storage import InferenceStorage, Storage, View, geometry_of, refresh, share, storage_of
@@ -74,14 +75,17 @@ class Tensor:
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the elements live on an NVIDIA GPU."""
         return bool(self.backend.device_type == "cuda")
 
     @property
     def is_mps(self) -> bool:
+        """Whether the elements live in MLX's memory."""
         return bool(self.backend.device_type == "mps")
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the elements live in the host's memory."""
         return bool(self.backend.device_type == "cpu")
 
     def get_device(self) -> int:
@@ -94,10 +98,12 @@ class Tensor:
 
     @property
     def itemsize(self) -> int:
+        """Bytes per element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all elements."""
         return self.dtype.itemsize * self.numel()
 
     def stride(self, dim: int | None = None) -> Any:
@@ -112,12 +118,15 @@ class Tensor:
         return geometry_of(self).offset
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is a real floating one."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:
+        """Whether the dtype has negative values."""
         return self.dtype.is_signed
 
     # ---------------------------------------------------------------- autograd
@@ -161,7 +170,7 @@ class Tensor:
         node = self.node
         if node is None or type(node) is Leaf:
             return None
-        return node.edges[0] if type(node) is Pick else node
+        return shown(node.edges[0] if type(node) is Pick else node)  # type: ignore[no-any-return]
 
     @property
     def output_nr(self) -> int:
@@ -174,7 +183,12 @@ class Tensor:
         node = self.node
         if type(node) is Leaf:
             return node.grad
-        return self.__dict__.get("_grad")
+        found: Tensor | None = self.__dict__.get("_grad")
+        if found is None and node is not None and not retainers(node):
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                          "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                          "Tensor, use .retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=2)  # fmt: skip
+        return found
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -352,6 +366,11 @@ def _strides(t: Tensor) -> tuple[int, ...]:
 
         return contiguous_strides(arr(t).shape)
     return geometry_of(t).strides
+
+
+def retained(t: Tensor) -> Tensor | None:
+    """`t.grad` without the advice to those who read that of a result."""
+    return t.node.grad if type(t.node) is Leaf else t.__dict__.get("_grad")
 
 
 def version_of(t: Tensor) -> int:

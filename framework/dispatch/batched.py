@@ -39,6 +39,7 @@ class Vmap(Level):
         self.size, self.randomness = size, randomness
 
     def takes_random(self, entry: Entry) -> bool:
+        """Whether a random op is drawn here; RuntimeError where vmap allows none."""
         if self.randomness == "error":
             raise RuntimeError(f"vmap: called random operation ({entry.name}) while in randomness error mode. Please either use the 'same' "
                                "or 'different' randomness flags on vmap or perform the randomness operation out of vmap")  # fmt: skip
@@ -151,7 +152,7 @@ def moved_dims(e: Entry) -> Any:
 
 def _narrowed(a: Tensor) -> Tensor:
     """Without the dimension that numbers were given, since theirs exists in name only."""
-    return T.squeeze(a, (1,)) if a.ndim == 2 else a  # type: ignore[no-any-return]
+    return T.squeeze(a, (1,)) if a.ndim == 2 else a
 
 
 def with_axis(a: Any, flag: Any, size: int) -> Any:

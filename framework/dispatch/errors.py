@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import traceback
 from types import FrameType
 from typing import Any, NoReturn
 
 from framework.core.graph import Node
 from framework.core.promotion import scalar_type_name
+from framework.core.state import STATE
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -33,18 +35,38 @@ def users_line() -> tuple[str, int] | None:
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def line_at(code: Any, position: int) -> str:
+    """File and line of a position in a code object."""
+    line = next((line for start, end, line in code.co_lines() if start <= position < end and line is not None), code.co_firstlineno)
+    return f"{code.co_filename}:{line}"
+
+
+def remember_line(n: Node) -> None:
+    """Note on a node where the user's code made it, and which node's reverse did so, if one did."""
+    n.metadata["traceback_"] = traceback.format_stack(users_frame())
+    if (parent := STATE.__dict__.get("reversing")) is not None:
+        n.metadata["parent_"] = parent
+
+
 def stale(n: Node, name: str, changed: Any, version: int) -> NoReturn:
     """Raise: a value that `n` saved was written in place since. `changed` is the tensor, or the storage of n's own output."""
     storage = getattr(changed, "storage", changed)
     shape = list(getattr(changed, "shape", n.shape))
     kind = scalar_type_name(changed.dtype if hasattr(changed, "dtype") else n.dtype)
+    maker = n if name in n.entry.outs else getattr(changed, "grad_fn", None)
+    number = getattr(changed, "output_nr", 0)
+    output = f", which is output {number} of {maker.name().removesuffix('Backward0')}," if maker is not None else ""
+    saved = "its own output" if name in n.entry.outs else f"its operand {name!r}"
     written = storage.written_at
-    where = f"It was written by {written[2]} at {written[0]}:{written[1]}. " if written else ""
-    what = "its own output" if name in n.entry.outs else f"its operand {name!r}"
+    where = f" It was written by {written[2]} at {line_at(written[0], written[1])}." if written else ""
+    lines = n.metadata.get("traceback_")
+    line = f" The op was called here:\n{lines[-1].rstrip()}\n" if lines else ""
+    hint = "" if lines else " To see where the op was called, enable anomaly detection, with autograd.set_detect_anomaly(True)."
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind}Tensor {shape}], which {n.name()} saved ({what}), is at version {storage.version}; expected version "
-        f"{version} instead. {where}Clone the tensor before writing to it, or use the out-of-place form."
+        f"[torch.{kind}Tensor {shape}]{output} is at version {storage.version}; expected version "
+        f"{version + getattr(changed, 'start', 0)} instead. {n.name()} saved it ({saved}).{where}{line} Clone the tensor before writing to it, "
+        f"or use the out-of-place form.{hint}"
     )
 
 

@@ -23,12 +23,13 @@ from framework.core.shape import as_ints, wrap_dim, wrap_dims
 from framework.core.storage import Storage, View, refresh, storage_of
 from framework.core.tensor import FAST, Tensor
 
-from .schema import Entry
+from .schema import Entry, vjp_kernel
 
 new = object.__new__
 FLOATS = frozenset((float32, float64))
 INTEGERS = frozenset(d for d in BY_NAME.values() if d.category == 1)
 ANY = frozenset(BY_NAME.values())
+NUMBERS = frozenset((bool, int, float, complex))
 
 
 def function_of(e: Entry) -> Any:
@@ -46,7 +47,8 @@ def function_of(e: Entry) -> Any:
         f.__kwdefaults__[last] = e.defaults.get(last)
     if "out" not in e.params:
         f.__kwdefaults__["out"] = None
-    f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
+    space = "" if "" in e.spaces or "method" in e.spaces or not e.spaces else e.spaces[0]
+    f.__doc__, f.__module__, f.__qualname__ = e.doc, f"framework.{space}".rstrip("."), e.name  # where pickle finds it
     f.entry = e  # type: ignore[attr-defined]
     return f
 
@@ -72,6 +74,12 @@ def compiled(e: Entry) -> Any:
     return f
 
 
+def plain_type(e: Entry, p: str) -> str:
+    """The test that a composite's operand needs no attention: a plain tensor, a number where there may be one, None by default."""
+    test = f"type({p}) in FAST" + f" or type({p}) in NUMBERS" * e.elementwise + f" or {p} is None" * (e.defaults.get(p, e) is None)
+    return f"({test})" if " or " in test else test
+
+
 def passed_on(e: Entry) -> str:
     """The arguments of an entry's function handed on as they came."""
     positional = list(e.params[: e.positional])
@@ -91,15 +99,14 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
         "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Node": Node, "Storage": Storage,
         "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
         "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
-        "DTYPES": fast_dtypes(e), "RESULT": e.dtype,
+        "DTYPES": fast_dtypes(e), "RESULT": e.dtype, "NUMBERS": NUMBERS,
     }  # fmt: skip
     scope |= {f"D_{name}": value for name, value in e.defaults.items()}
     head, before = signature(e)
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     last = f"    return slow(E, {arguments}, out)" if "out" not in e.params else ""
     if e.composite:
-        types = [f"({p} is None or type({p}) in FAST)" if e.defaults.get(p, e) is None else f"type({p}) in FAST"
-                 for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]  # fmt: skip
+        types = [plain_type(e, p) for p, k in zip(e.params, e.order, strict=True) if k in ("Num", "Index")]
         call = ", ".join([*e.params[: e.positional], *[f"{p}={p}" for p in e.params[e.positional :]]])
         if last:
             test = " and ".join(["not ACTIVE", "out is None", *types])
@@ -161,7 +168,7 @@ def fast_path(e: Entry) -> list[str]:
     lead, static = e.nums[0], e.static
     scalar = "other" if e.nums[1:] == ("other",) and e.elementwise else None  # a Python number takes the same path
     own = [p for p in e.tensors if p != scalar]
-    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None", "state() is QUIET"]
+    test = [f"type({p}) in FAST" for p in own] + ["not ACTIVE", "out is None"] + ["state() is QUIET"] * (not e.view)
     if e.cast:
         test.append(f"{e.cast} is None")
     # 1. plain tensors, no mode: read the slots
@@ -177,6 +184,8 @@ def fast_path(e: Entry) -> list[str]:
     same += [f"a_{p} is not None" for p in own] + ["same"] * bool(scalar)
     if e.check:
         same += ["b.guards"]
+    if e.when:
+        same += [e.when]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
     lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
     if not e.trusting:
@@ -189,8 +198,10 @@ def fast_path(e: Entry) -> list[str]:
     named = ", ".join(value if p in e.params[: e.positional] else f"{p}={value}" for p, value in given)
     call = f"b.{e.name}({raw})" if is_primitive(e) else f"forward(b, {named})"
     if e.kernel:
-        call = f"b.{e.name}({raw}) if {e.name!r} in b.kernels else {call}"
-    lines += [f"            r = {call}"]
+        lines += [f"            r = b.{e.name}({raw}) if {e.name!r} in b.kernels else NotImplemented",
+                  f"            if r is NotImplemented: r = {call}"]  # fmt: skip
+    else:
+        lines += [f"            r = {call}"]
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     lines += [f"        except Exception: return slow(E, {arguments}, out)"]  # what went wrong is said there, in our words
     if e.view:
@@ -264,6 +275,10 @@ def reverse(e: Entry) -> str:
     if any(p in e.uses for p in e.static):
         lines += [f"    {''.join(p + ', ' for p in e.static)} = n.params"]
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
+        if e.kernel_vjp:
+            name, given = vjp_kernel(e, 0)
+            lines += [f"    r = xp.{name}({', '.join(given)}) if {name!r} in xp.kernels else NotImplemented",
+                      "    if r is not NotImplemented: return r"]  # fmt: skip
         return "\n".join([*lines, f"    return rule0({', '.join(e.vjp[0].names)})", ""])
     grads = []
     for i, (p, r) in enumerate(zip(e.nums, e.vjp, strict=True)):
@@ -271,7 +286,13 @@ def reverse(e: Entry) -> str:
             grads.append("None, ")
             continue
         names = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in r.names)
-        grads.append(f"{'g * ' if r.times else ''}rule{i}({names}) if e_{p} is not None else None, ")
+        call = f"{'g * ' if r.times else ''}rule{i}({names})"
+        if e.kernel_vjp:
+            name, given = vjp_kernel(e, i)
+            raw = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in given)
+            lines += [f"    r_{p} = xp.{name}({raw}) if e_{p} is not None and {name!r} in xp.kernels else NotImplemented"]
+            call = f"r_{p} if r_{p} is not NotImplemented else {call}"
+        grads.append(f"({call}) if e_{p} is not None else None, ")
     return "\n".join([*lines, f"    return ({''.join(grads)})", ""])
 
 

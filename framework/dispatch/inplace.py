@@ -7,12 +7,13 @@ and V of g), after which every living view of the base takes the node that repla
 from __future__ import annotations
 
 import builtins
+import sys
 from types import FunctionType
 from typing import Any
 
 from backends.numpy.quiet import QUIET, quiet, state
 from framework.core import state as thread
-from framework.core.graph import Leaf, SlowNode
+from framework.core.graph import Leaf, SlowNode, renode
 from framework.core.promotion import check_cast
 from framework.core.shape import broadcast_shapes
 from framework.core.state import STATE, next_seq
@@ -47,7 +48,7 @@ def _compiled(method: FunctionType) -> FunctionType:
     scope = method.__globals__
     e, name = scope["E"], scope["NAME"]
     scope |= {"assigned": assigned, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET,
-              "state": state, "note": note, "storage_of": storage_of}  # fmt: skip
+              "state": state, "frame": sys._getframe, "storage_of": storage_of}  # fmt: skip
     lines = [f"def {name}(self, *args, **kwargs):"]
     if e.opaque and e.elementwise and e.dtype in ("same", "float") and len(e.params) <= 2:
         lines += _fast_lines(e, name)
@@ -63,7 +64,7 @@ def _fast_lines(e: Entry, name: str) -> list[str]:
     operand = len(e.params) == 2
     test = "len(args) == 1 and not kwargs" if operand else "not args and not kwargs"
     lines = [f"    if {test} and type(self) in FAST and not ACTIVE and state() is QUIET and self.backend.writes_out and self.dtype in FLOATS:",
-             "        b = self.backend; a = self.array; v = self._view"]  # fmt: skip
+             "        b = self.backend; a = self.array; v = self._view; s = self.storage or storage_of(self)"]  # fmt: skip
     if operand:
         lines += ["        other, = args",
                   "        if type(other) in FAST: o = other.array; same = other.backend is b and other.dtype is self.dtype; tracked = other.node is not None",
@@ -72,20 +73,20 @@ def _fast_lines(e: Entry, name: str) -> list[str]:
         lines += ["        same = True; tracked = False"]
     lines += ["        grad = STATE.grad",
               "        if same and (not grad or not tracked and self.node is None and (v is None or v.base is None or v.base.node is None)) "
-              "and a.flags.forc:",
+              "and a.flags.forc and not s.inference:",
               f"            try: b.{e.name}(a, {'o, ' if operand else ''}a)",
               "            except Exception: return assigned(E, NAME, self, args, kwargs)",
-              "            s = self.storage or storage_of(self); s.version += 1",
-              f"            if grad: note(s, {name!r})",
+              "            s.version += 1",
+              f"            if grad: f = frame(1); s.written_at = (f.f_code, f.f_lasti, {name!r})",
               "            return self"]  # fmt: skip
     return lines
 
 
 def note(storage: Any, name: str) -> None:
-    """Remember where in the user's code a storage was last written."""
-    line = errors.users_line()
-    if line is not None:
-        storage.written_at = (*line, name)
+    """Remember where in the user's code a storage was last written: the code and the position in it (its line is found if asked for)."""
+    frame = errors.users_frame()
+    if frame is not None:
+        storage.written_at = (frame.f_code, frame.f_lasti, name)
 
 
 # ---------------------------------------------------------------- the general way
@@ -117,7 +118,7 @@ def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
     v = x._view
     base = v.base if v is not None else None
     if STATE.grad:
-        if v is not None and v.origin.startswith(CUSTOM) and x.node is not None:
+        if v is not None and v.origin and (x.node is not None or base is not None and base.node is not None):
             _forbidden_view(v)
         if type(x.node) is Leaf and base is None:
             raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to it under "
@@ -125,8 +126,6 @@ def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
         if base is not None and type(base.node) is Leaf:
             raise RuntimeError(f"a view of a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to "
                                "it under no_grad(), or to a clone.")  # fmt: skip
-        if v is not None and v.origin and base is not None and (base.node is not None or x.node is not None):
-            _forbidden_view(v)
     if not overlap and self_overlapping(x):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
@@ -178,12 +177,14 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
     base = x._view.base if x._view is not None and x._view.base is not None else x
     if x.level is not None:
         return _assign_wrapper(x, u, base)
-    tracked = STATE.grad and (u.node is not None or base.node is not None)
+    tracked = STATE.grad and x.dtype.category > 1 and (u.node is not None or base.node is not None)
     node = u.node
+    if tracked and x._view is not None and x._view.origin:
+        _forbidden_view(x._view)
     if tracked and base is not x:  # the node first: its rule needs nothing from the values
         assert x._view is not None
         written = strip(base)
-        record(T.write_view.entry, (base, u, mask_of(base, x._view), x._view), (written,), base.dtype)
+        record(T.write_view.entry, (base, u, x._view.without_base()), (written,), base.dtype)
         node = written.node
     elif tracked and overwrite:
         written = strip(base)
@@ -196,13 +197,13 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
     if tracked:
         if not overwrite and u.node is not None:
             output_is(u.node, x)
-        base.node = node
+        renode(base, node)
         for v in living(storage_of(base)):
             if v is not base and v._view is not None and v._view.base is base:
                 if v._view.origin.startswith(CUSTOM):
-                    v.node = None if v.node is None else Overwritten(v)
+                    renode(v, None if v.node is None else Overwritten(v))
                 else:
-                    v.node = replay(base, v._view).node
+                    renode(v, replay(base, v._view).node)
     return x
 
 
@@ -216,13 +217,16 @@ class Since:
 
     @property
     def version(self) -> int:
+        """Writes since."""
         return self.storage.version - self.start  # type: ignore[no-any-return]
 
     @property
     def written_at(self) -> Any:
+        """Where in the user's code the last write was."""
         return self.storage.written_at
 
     def add(self, t: Tensor) -> None:
+        """Remember a tensor on the storage."""
         self.storage.add(t)
 
 
@@ -275,24 +279,19 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
     """Wrappers are values: the base gets a new payload, and views of it replay."""
     if u.level is not x.level:
         u = x.level.lift(u)
-    base.adopt(u if base is x else T.write_view(base, u, mask_of_shape(base, x._view), x._view))  # type: ignore[attr-defined]
+    base.adopt(u if base is x else T.write_view(base, u, x._view.without_base()))  # type: ignore[attr-defined, union-attr]
     for v in living(base.storage) if base.storage is not None else ():
         if v is not base and v._view is not None:
             v.adopt(replay(base, v._view))  # type: ignore[attr-defined]
     return x
 
 
-def mask_of_shape(base: Tensor, view: Any) -> Tensor:
-    """`mask_of` for a wrapper: a plain tensor of the shape the wrapper shows."""
-    return mask_of(base, view)
+def _write_view(xp: Any, base: Any, value: Any, view: Any) -> Any:
+    """`base` with the elements that `view` names replaced by `value`."""
+    return xp.where(mask_of(xp, base, view), put(xp, value, view), base)
 
 
-def _write_view(xp: Any, base: Any, value: Any, mask: Any, view: Any) -> Any:
-    """`base` with the elements that `view` names replaced by `value`; mask is True at those elements."""
-    return xp.where(mask, put(xp, value, view), base)
-
-
-_write_view.__annotations__ = {"base": "Num", "value": "Num", "mask": "Index"}
+_write_view.__annotations__ = {"base": "Num", "value": "Num"}
 
 
 def _overwrite(xp: Any, base: Any, value: Any) -> Any:
@@ -306,5 +305,6 @@ _overwrite.__annotations__ = {"base": "Num", "value": "Num"}
 def define() -> None:
     """Register the ops that in-place writes leave on the tape."""
     register("overwrite", _overwrite, spaces=(), exact=True, vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g))
-    register("write_view", _write_view, spaces=(), exact=True,
-             vjp=(lambda xp, g, mask: xp.where(mask, xp.full((), 0, xp.like(g)), g), lambda xp, g, view: read(xp, g, view)))  # fmt: skip
+    register("write_view", _write_view, spaces=(), exact=True, node="CopySlices",
+             vjp=(lambda xp, g, view: xp.where(mask_of(xp, g, view), xp.full((), 0, xp.like(g)), g),
+                  lambda xp, g, view: read(xp, g, view)))  # fmt: skip

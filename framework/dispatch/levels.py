@@ -98,6 +98,7 @@ class Level(Mode):
         return isinstance(a, Wrapper) and a.level is self
 
     def takes_random(self, entry: Entry) -> bool:
+        """Whether the level wants random ops without wrapped operands too."""
         return False
 
     def read(self, x: Tensor) -> Tensor:

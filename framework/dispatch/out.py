@@ -19,7 +19,7 @@ def write_out(e: Entry, out: Any, value: Any) -> Any:
         if not isinstance(out, (tuple, list)) or len(out) != len(value):
             raise TypeError(f"{e.name}(): argument 'out' must be a tuple of {len(value)} Tensors")
         done = [write_out(e, o, v) for o, v in zip(out, value, strict=True)]
-        return e.result(*done) if e.result else type(value)(done)
+        return e.result(*done) if e.result else type(value)(*done) if hasattr(value, "_fields") else tuple(done)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
     if not isinstance(out, Tensor):

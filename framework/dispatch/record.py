@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from backends import registry
 from backends.dtypes import dtype
 from framework.core.graph import Node, Pick, SlowNode
-from framework.core.state import STATE, next_seq
+from framework.core.state import ANOMALY, STATE, next_seq
 from framework.core.storage import storage_of
 from framework.core.tensor import Tensor, arr, make, version_of
 
 from . import errors
 from .registry import T
-from .schema import DIFFERENTIABLE, Entry
+from .saved import Packed, packed
+from .schema import DIFFERENTIABLE, Entry, vjp_kernel
 
 new = object.__new__
 
@@ -53,6 +55,10 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     n.out = n.out_storage = None
     n.saved_outputs = {q: (strip(o), None, 0) if level is not None else (arr(o), storage_of(o), version_of(o))
                        for q, o in zip(e.outs, outs, strict=True) if q in needed}  # fmt: skip
+    if STATE.saved_hooks:
+        _pack(n)
+    if ANOMALY.enabled:
+        errors.remember_line(n)
     if len(e.outs) == 1:
         outs[0].node = n
     else:
@@ -60,6 +66,15 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
             o = outs[e.outs.index(q)]
             o.node = Pick(n, i, o)
     return result
+
+
+def _pack(n: SlowNode) -> None:
+    """Hand what a node saves to the user's hooks."""
+    assert n.saved is not None
+    n.saved = tuple([packed(t) for t in n.saved])
+    if n.level is None:
+        n.saved_outputs = {q: (packed(_output(n, q, saved, _backend_holding(*saved[:2]), True, False)), None, 0)
+                           for q, saved in n.saved_outputs.items()}  # fmt: skip
 
 
 def _casts(e: Entry, args: tuple[Any, ...], result: dtype, compute: dtype) -> bool:
@@ -127,22 +142,22 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
         else:
             env[p] = _restore(n, p, t, v, next(edge) if kind == "Num" else None, tensors, create, cast if kind == "Num" else None)
     backend = _backend_of(env["g"]) if tensors else None
-    for q, (o, storage, version) in saved_outputs(n).items():
-        if storage is not None and storage.version != version:
-            errors.stale(n, q, storage, version)
-        if tensors:
-            if n.level is not None:
-                o = strip(o)
-            else:
-                o = make(backend, o)
-                o.storage = getattr(storage, "storage", storage)
-                storage.add(o)
-            if create and q in e.diff_outs:
-                o.node = n if len(e.outs) == 1 else Pick(n, e.diff_outs.index(q), o)
+    for q, saved in saved_outputs(n).items():
+        o = _output(n, q, saved, backend, tensors, create)
         env[q] = cast(o) if q in e.diff_outs else o
+    kernels = xp.kernels if e.kernel_vjp and not tensors else ()
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
-        return list(e.vjp[0](env))
-    return _each(n, e, env)
+        return list(_applied(e, 0, env, kernels))
+    return _each(n, e, env, kernels)
+
+
+def _applied(e: Entry, i: int, env: dict[str, Any], kernels: Any) -> Any:
+    """What the i-th rule gives, or the backend's kernel for it."""
+    if kernels:
+        name, given = vjp_kernel(e, i)
+        if name in kernels and (r := getattr(env["xp"], name)(*[env[q] for q in given])) is not NotImplemented:
+            return r
+    return e.vjp[i](env)  # type: ignore[misc]  # asked only for rules that there are
 
 
 def _caster(xp: Any, compute: dtype | None) -> Any:
@@ -156,9 +171,9 @@ def _caster(xp: Any, compute: dtype | None) -> Any:
     return cast
 
 
-def _each(n: Any, e: Entry, env: dict[str, Any]) -> list[Any]:
+def _each(n: Any, e: Entry, env: dict[str, Any], kernels: Any = ()) -> list[Any]:
     grads: list[Any] = []
-    for p, r in zip(e.nums, e.vjp, strict=True):
+    for i, (p, r) in enumerate(zip(e.nums, e.vjp, strict=True)):
         if e.kinds[p] == "Nums":
             count = len(n.edges) - len(e.nums) + 1
             edges = n.edges[len(grads) : len(grads) + count]
@@ -170,15 +185,17 @@ def _each(n: Any, e: Entry, env: dict[str, Any]) -> list[Any]:
             grads.append(None)
             continue
         env["shape"] = edge.shape
-        grads.append(r(env))
+        grads.append(_applied(e, i, env, kernels))
     return grads
 
 
 def _restore(n: Any, name: str, t: Any, version: Any, edge: Any, tensors: bool, create: bool, cast: Any) -> Any:
     """A saved input as the rule wants it."""
+    if type(t) is Packed:
+        t, version = t.unpack(), None
     if not isinstance(t, Tensor):
         return t
-    if version != version_of(t):
+    if version is not None and version != version_of(t):
         errors.stale(n, name, t, version)
     if not tensors:
         a = arr(t)
@@ -190,6 +207,46 @@ def _restore(n: Any, name: str, t: Any, version: Any, edge: Any, tensors: bool, 
                 t.node = edge
         t = cast(t)
     return t
+
+
+def _output(n: Any, q: str, saved: tuple[Any, Any, Any], backend: Any, tensors: bool, create: bool) -> Any:
+    """One of a node's own outputs as the rule wants it."""
+    o, storage, version = saved
+    if storage is not None and storage.version != version:
+        errors.stale(n, q, storage, version)
+    if type(o) is Packed:
+        o = o.unpack()
+        if not tensors:
+            return arr(o)
+        o = strip(o)
+    elif not tensors:
+        return o
+    elif n.level is not None:
+        o = strip(o)
+    else:
+        o = make(backend, o)
+        o.storage = getattr(storage, "storage", storage)
+        storage.add(o)
+    e = n.entry
+    if create and q in e.diff_outs:
+        o.node = n if len(e.outs) == 1 else Pick(n, e.diff_outs.index(q), o)
+    return o
+
+
+def output_of(n: Any, q: str) -> Tensor:
+    """One of a node's own outputs that it saved, with its history."""
+    saved = saved_outputs(n)[q]
+    found: Tensor = _output(n, q, saved, None if type(saved[0]) is Packed else _backend_holding(*saved[:2]), True, True)
+    return found
+
+
+def _backend_holding(array: Any, storage: Any) -> Any:
+    """The backend of a saved array."""
+    for r in () if storage is None else storage.views:
+        if (t := r()) is not None:
+            return t.backend
+    found = [b for b in registry.loaded() if type(array) is b.array]
+    return found[0] if len(found) == 1 else next((b for b in found if b.aliasing is array.flags.writeable), found[0])
 
 
 def saved_outputs(n: Any) -> dict[str, Any]:

@@ -84,11 +84,11 @@ def put(xp: Any, g: Any, view: View) -> Any:
     return g
 
 
-def mask_of(base: Tensor, view: View) -> Tensor:
-    """A bool tensor of base's shape: True where the view's elements lie."""
+def mask_of(xp: Any, base: Any, view: View) -> Any:
+    """True where the elements of a view of `base` (an array or a Tensor, by `xp`) lie."""
     mask = np.zeros(tuple(base.shape), bool)
     read(SHADOW, mask, view)[...] = True
-    return make(base.backend, base.backend.asarray(mask))
+    return make(base.backend, base.backend.asarray(mask)) if xp is T else xp.asarray(mask)
 
 
 def self_overlapping(x: Tensor) -> bool:

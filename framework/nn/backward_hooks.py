@@ -63,6 +63,7 @@ class BackwardHooks:
         return outputs if isinstance(result, tuple) else outputs[0]
 
     def outputs_done(self, grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Called with the gradients of the module's outputs: they pass through the pre-hooks."""
         for hook in self.pre_hooks:
             replacement = hook(self.module, grad_outputs)
             if replacement is None:
@@ -93,6 +94,7 @@ class BackwardHooks:
         return grad_outputs
 
     def inputs_done(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Called with the gradients of the module's inputs: they pass through the hooks."""
         if self.grad_outputs is None:  # a gradient that came past the outputs, as in a double backward
             return grads
         places = self.input_places or []

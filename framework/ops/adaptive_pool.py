@@ -67,9 +67,9 @@ def _mean(name, dims, input, output_size):
         m = make(input.backend, input.backend.asarray(means, input.dtype), input.dtype)
         if after:
             rows = T.reshape(input, (*before, size[i], int(np.prod(after))))
-            input = T.reshape(T.matrix_product(m, rows), (*before, out[i], *after))
+            input = T.reshape(T.matmul(m, rows), (*before, out[i], *after))
         else:
-            input = T.matrix_product(input, T.mT(m))
+            input = T.matmul(input, T.mT(m))
     return input
 
 

@@ -18,7 +18,7 @@ from framework.ops.layout import converted
 def _iter(self: Tensor) -> Any:
     if not self.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter([self[i] for i in range(self.shape[0])])
+    return iter(T.unbind(self))
 
 
 def _contains(self: Tensor, element: Any) -> bool:
@@ -131,8 +131,9 @@ def detach_(self: Tensor) -> Tensor:
     """Cut this tensor off its history, in place. RuntimeError for a view."""
     if self._is_view():
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-    if type(self.node) is not Leaf or self.node is not None:
-        self.node = None
+    if type(self.node) is Leaf:
+        return self.requires_grad_(False)
+    self.node = None
     return self
 
 

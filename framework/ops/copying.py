@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from framework.core.device import backend_of
-from framework.core.tensor import Buffer, Parameter, Tensor, arr, make
+from framework.core.tensor import Buffer, Parameter, Tensor, arr, make, retained
 from framework.dispatch.registry import attach
 from framework.dispatch.views import replay
 
@@ -16,8 +16,8 @@ _PLAIN = (Tensor, Parameter, Buffer)
 def _attributes(t: Tensor) -> dict[str, Any]:
     """What users (and subclasses) put on a tensor, and its gradient."""
     found = {name: value for name, value in t.__dict__.items() if name != "_grad"}
-    if t.grad is not None:
-        found["grad"] = t.grad
+    if retained(t) is not None:
+        found["grad"] = retained(t)
     return found
 
 

@@ -63,14 +63,14 @@ def cosine_similarity(x1: Num, x2: Num, dim=1, eps=1e-8):
             raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype} (cosine_similarity)")
     shape = broadcast_shapes([tuple(x1.shape), tuple(x2.shape)])
     dim = wrap_dim(dim, len(shape))
-    unit = [x / T.maximum(euclidean_length(x, dim), eps) for x in (T.expand(x1, shape), T.expand(x2, shape))]
+    unit = [x / T.clip(euclidean_length(x, dim), eps, None) for x in (T.expand(x1, shape), T.expand(x2, shape))]
     return T.sum(unit[0] * unit[1], (dim,))
 
 
 @op(composite=True, spaces=("nn.functional",), method=False)
 def normalize(input: Num, p=2.0, dim=1, eps=1e-12, out=None):
     """input over its p-norm along `dim`, which counts as eps at least."""
-    found = input / T.maximum(length(input, p, wrap_dim(dim, input.ndim)), eps)
+    found = input / T.clip(length(input, p, wrap_dim(dim, input.ndim)), eps, None)
     return found if out is None else out.copy_(found)
 
 

@@ -30,8 +30,13 @@ def getitem(self, key):
         return hook(Tensor.__getitem__, (type(self),), (self, key), {})
     array = self.array
     shape = self.shape if array is None else array.shape
-    if type(key) is int and shape and 0 <= key < shape[0]:
+    kind = type(key)
+    if kind is int and shape and 0 <= key < shape[0]:
         return slice_(self, (key,))
+    if kind is slice and key.step is None and shape and self.backend.aliasing:  # the library's own rules for these are PyTorch's
+        start, stop = key.start, key.stop
+        if (start is None or type(start) is int) and (stop is None or type(stop) is int):
+            return slice_(self, (key,))
     simple = basic(key, shape)
     if simple is not None:
         return slice_(self, simple)

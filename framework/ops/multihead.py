@@ -9,7 +9,7 @@ from backends.dtypes import bool_
 from framework.core.shape import Size
 from framework.core.tensor import Tensor
 from framework.dispatch.registry import PUBLIC, T, op
-from framework.ops.attention import scaled_dot_product_attention
+from framework.ops.attention import masked_softmax, scaled_dot_product_attention
 
 # Why AssertionErrors: that is what callers of these functions have always caught.
 
@@ -48,7 +48,10 @@ def _batched(query, key, value, key_padding_mask, attn_mask, heads):
 
 
 def additive_mask(mask, name, other, other_name, like):
-    """The mask as numbers to add to scores: -inf where a boolean mask is True, of the dtype of `like`. `other` is the mask whose dtype should be the same."""
+    """The mask as numbers to add to scores: -inf where a boolean mask is True, of the dtype of `like`.
+
+    `other` is the mask whose dtype should be the same: a UserWarning says so if it is not.
+    """
     if mask is None:
         return None
     _require(
@@ -121,9 +124,9 @@ def _check_weights(key, value, in_proj_weight, separate):
 
 
 def _attend(q, k, v, mask, dropout_p):
-    """(attention, its weights). A query whose keys are all masked gets NaN, which shows in its weights."""
+    """(attention, its weights). A query whose keys are all masked gets 0 for both."""
     scores = T.matmul(q * sqrt(1.0 / q.shape[-1]), T.mT(k))
-    weights = T.softmax(scores if mask is None else scores + mask, -1)
+    weights = T.softmax(scores, -1) if mask is None else masked_softmax(scores + mask)
     if dropout_p > 0:
         weights = PUBLIC["nn.functional"]["dropout"](weights, dropout_p, True)
     return T.matmul(weights, v), weights
@@ -177,7 +180,7 @@ def multi_head_attention_forward(
         _require(bias_k is not None, "bias_v is set but bias_k is None")
         _require(static_k is None, "bias cannot be added to static key.")
         _require(static_v is None, "bias cannot be added to static value.")
-        k, v = (_one_more(x, _heads(b, 1, num_heads), 4) for x, b in ((k, bias_k), (v, bias_v)))
+        k, v = (_one_more(x, _heads(T.reshape(b, (1, 1, size)), 1, num_heads), 4) for x, b in ((k, bias_k), (v, bias_v)))
         mask, padding = _one_more(mask, None, 4), _one_more(padding, None, 2)
     if add_zero_attn:
         zero = T.full((1, 1, 1, head_dim), 0, T.like(k))

@@ -51,7 +51,7 @@ def gather(input: Num, dim, index: Index, *, sparse_grad=False):
     """
     dim, index = _checked_index(input, dim, index, "gather")
     if not index.numel():
-        return T.full(tuple(index.shape), 0, input)
+        return T.reshape(T.slice(T.reshape(input, (-1,)), (slice(0, 0),)), tuple(index.shape))  # nothing, with history
     if _ranks(index) != _ranks(input):
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as input tensor, got {index.ndim} and {input.ndim} "
@@ -179,8 +179,8 @@ def index_reduce(input: Num, dim, index: Index, source: Num, reduce, *, include_
     shape, have = _as_rank_one(input).shape, _as_rank_one(source).shape
     if len(have) != len(shape) or index.numel() != have[dim]:
         raise RuntimeError(
-            f"index_reduce(): Number of indices ({index.numel()}) should be equal to the size in `dim` of a source with "
-            f"as many dimensions as self, got {list(have)} for {list(shape)} and dim {dim}"
+            f"index_reduce(): Number of indices ({index.numel()}) should be equal to the size in `dim` of a source "
+            f"with as many dimensions as self, got {list(have)} for {list(shape)} and dim {dim}"
         )
     check_natural(index, shape[dim], out_of_bounds(dim, shape[dim], op="index_reduce(): "))
     index = T.reshape(index, (*[1] * dim, have[dim], *[1] * (len(shape) - dim - 1)))

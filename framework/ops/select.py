@@ -9,7 +9,6 @@ from framework.core.storage import SHADOW, View
 from framework.core.tensor import Tensor
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Num
-from framework.dispatch.views import mask_of
 
 FULL = slice(None)
 
@@ -72,7 +71,7 @@ def written_through(input, src, entry, params):
         )
     if src.dtype is not input.dtype:
         src = T.to_dtype(src, input.dtype)
-    return T.write_view(input, src, mask_of(input, view), view)
+    return T.write_view(input, src, view)
 
 
 @op(composite=True)

@@ -172,6 +172,7 @@ def result_shape(x, p, dims, joint):
 
 
 def same_dtype(x, values):
+    """RuntimeError unless the values have the dtype of what they are written into."""
     if values.dtype is not x.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -300,6 +301,7 @@ def index_put_(self, indices, values, accumulate=False):
 
 
 def delitem(self, key):
+    """Refuse `del x[key]` with TypeError: the elements of a tensor cannot be deleted."""
     raise TypeError("Tensor does not support deleting items")
 
 

@@ -152,12 +152,19 @@ def swapdims(input: Num, dim0, dim1):
     return swapped(input, dim0, dim1)
 
 
-@op(composite=True)
-def t(input: Num):
-    """The transpose of a matrix; vectors and 0-d tensors as they are. RuntimeError for more than two dimensions."""
+def _small(input):
+    if getattr(input, "ndim", 2) == 2:
+        return NotImplemented
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return T.permute(input, tuple(range(input.ndim))[::-1])
+    return T.permute(input, tuple(range(input.ndim)))
+
+
+@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g: xp.mT(g),), batch=lambda fn, size, flags, args: T.mT(args[0]), rewrite=_small,
+    when="len(a_input.shape) == 2")  # fmt: skip
+def t(xp, input: Num):
+    """The transpose of a matrix; vectors and 0-d tensors as they are. RuntimeError for more than two dimensions."""
+    return xp.mT(input)
 
 
 def _matrices(input, name):

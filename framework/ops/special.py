@@ -1,9 +1,166 @@
-"""Special functions."""
+"""Special functions, and functions near them that PyTorch shows in `special` too."""
 
 from __future__ import annotations
 
+from math import log as _ln
 from math import pi, sqrt
 
-from framework.dispatch.registry import unary
+from framework.core.defaults import get_default_dtype
+from framework.dispatch.batched import elementwise_batch
+from framework.dispatch.inplace import assigned
+from framework.dispatch.registry import T, attach, binary, op, unary
+from framework.dispatch.schema import Num
 
-erf = unary("erf", dtype="float", accept="biuf", deriv=(lambda xp, input: xp.exp(-(input * input)) * (2 / sqrt(pi)),), spaces=("", "special"))
+_BOTH = dict(dtype="float", accept="biuf", spaces=("", "special"))
+_SPECIAL = dict(dtype="float", accept="biuf", spaces=("special",))
+
+
+def zero_where(xp, condition, value):
+    """value, and 0 where the condition holds: also where the value is nan there."""
+    return xp.where(condition, xp.full((), 0, xp.like(value)), value)
+
+
+# ---------------------------------------------------------------- error functions
+erf = unary("erf", deriv=(lambda xp, input: xp.exp(-(input * input)) * (2 / sqrt(pi)),), **_BOTH)
+erfc = unary("erfc", deriv=(lambda xp, input: xp.exp(-(input * input)) * (-2 / sqrt(pi)),), **_BOTH)
+erfinv = unary("erfinv", deriv=(lambda xp, out: xp.exp(out * out) * (sqrt(pi) / 2),), **_BOTH)
+
+# ---------------------------------------------------------------- gamma functions
+lgamma = unary("lgamma", deriv=(lambda xp, input: xp.digamma(input),), **_BOTH | {"alias": ("gammaln",)})
+digamma = unary("digamma", deriv=(lambda xp, input: xp.polygamma(input, 1),), **_BOTH | {"alias": ("psi",)})
+
+
+@op(opaque=True, elementwise=True, dtype="float", accept="biuf", spaces=(), deriv=(lambda xp, input, order: xp.polygamma(input, order + 1),))
+def polygamma(xp, input: Num, order):
+    """The derivative of digamma of an order."""
+    return xp.polygamma(input, order)
+
+
+polygamma_of = T.polygamma
+
+
+def _order(n):
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return n
+
+
+@op(composite=True, spaces=("", "special"), method=False)
+def polygamma(n, input: Num):  # noqa: F811
+    """The n-th derivative of digamma; digamma itself for n = 0."""
+    return polygamma_of(input, _order(n)) if n else T.digamma(input)
+
+
+@op(composite=True, inplace=True, spaces=("", "special"), alias=("multigammaln",))
+def mvlgamma(input: Num, p):
+    """The logarithm of the multivariate gamma function of dimension p."""
+    if input.dtype.category < 2:
+        input = T.astype(input, get_default_dtype())
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    steps = T.full((), 0, input)
+    total = T.add(steps, p * (p - 1) / 4 * _ln(pi))
+    for j in range(p):
+        total = T.add(total, T.lgamma(T.sub(input, j / 2)))
+    return total
+
+
+def _polygamma(self, n):
+    """The n-th derivative of digamma at this tensor's elements."""
+    return polygamma(n, self)
+
+
+def _polygamma_(self, n):
+    """In-place form of `polygamma`."""
+    return assigned(polygamma_of.entry, "polygamma_", self, (n,), {})
+
+
+attach(polygamma=_polygamma, polygamma_=_polygamma_)
+
+
+# ---------------------------------------------------------------- modified Bessel functions
+def _over(xp, out, input):
+    """out / input, and its limit 1/2 at zero."""
+    nowhere = input == 0
+    return xp.where(nowhere, xp.full((), 0.5, xp.like(out)), out / xp.where(nowhere, xp.full((), 1, xp.like(out)), input))
+
+
+i0 = unary("i0", deriv=(lambda xp, input: xp.i1(input),), **_BOTH)
+i0e = unary("i0e", deriv=(lambda xp, input, out: xp.i1e(input) - xp.sign(input) * out,), **_SPECIAL)
+i1 = unary("i1", deriv=(lambda xp, input, out: xp.i0(input) - _over(xp, out, input),), **_SPECIAL)
+i1e = unary("i1e", deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),), **_SPECIAL)
+
+
+# ---------------------------------------------------------------- logit, sinc
+def _logit_vjp(xp, g, input, eps):
+    if eps is None:
+        return g / (input * (1 - input))
+    inside = xp.logical_and(input >= eps, input <= 1 - eps)
+    safe = xp.where(inside, input, xp.full((), 0.5, xp.like(input)))
+    return zero_where(xp, xp.logical_not(inside), g / (safe * (1 - safe)))
+
+
+@op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_logit_vjp,), **_BOTH)
+def logit(xp, input: Num, eps=None):
+    """log(input / (1 - input)); with `eps`, of input clamped to [eps, 1 - eps]."""
+    if eps is not None:
+        low, high = xp.full((), eps, xp.like(input)), xp.full((), 1 - eps, xp.like(input))
+        input = xp.where(input < low, low, xp.where(input > high, high, input))
+    return xp.log(input / (1 - input))
+
+
+def _sinc_vjp(xp, g, input):
+    x = input * pi
+    nowhere = input == 0
+    safe = xp.where(nowhere, xp.full((), 1, xp.like(x)), x)
+    return zero_where(xp, nowhere, g * xp.conj((xp.cos(x) - xp.sin(x) / safe) / safe * pi))
+
+
+@op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_sinc_vjp,), dtype="float", spaces=("", "special"))
+def sinc(xp, input: Num):
+    """sin(pi input) / (pi input), and 1 at 0."""
+    x = input * pi
+    nowhere = input == 0
+    one = xp.full((), 1, xp.like(x))
+    return xp.where(nowhere, one, xp.sin(x) / xp.where(nowhere, one, x))
+
+
+# ---------------------------------------------------------------- products with logarithms
+def _both(xp, x, y):
+    """Two operands, numbers among them as 0-d arrays."""
+    if isinstance(x, (bool, int, float)):
+        return xp.full((), x, xp.like(y)), y
+    return x, xp.full((), y, xp.like(x)) if isinstance(y, (bool, int, float)) else y
+
+
+def _times_log(xp, log, x, y):
+    """x * log(y): 0 where x is 0, nan where y is nan."""
+    x, y = _both(xp, x, y)
+    zero = xp.logical_and(x == 0, xp.logical_not(xp.isnan(y)))
+    return zero_where(xp, zero, x * log(y))
+
+
+def _times_log_vjp(xp, g, log, x, y, edge):
+    """The gradient of the factor: log(y), but 0 where the product was set to 0 and log(y) is not a number."""
+    x, y = _both(xp, x, y)
+    return zero_where(xp, xp.logical_and(x == 0, y <= edge), g * log(y))
+
+
+xlogy = binary("xlogy", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True, batch=elementwise_batch,
+               vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0), lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
+xlog1py = binary("xlog1py", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False, batch=elementwise_batch,
+                 vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1), lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
+
+
+# ---------------------------------------------------------------- sums of exponentials of two
+def _ratio(xp, a, b, grow):
+    """1 / (1 + grow(b - a)), the share of a in the sum; the difference of equal infinities counts as 0."""
+    return 1 / (1 + grow(zero_where(xp, xp.eq(a, b), b - a)))
+
+
+logaddexp = binary("logaddexp", numbers="none", inplace=False, accept="fc", vjp=(
+    lambda xp, g, input, other: g * xp.conj(_ratio(xp, input, other, xp.exp)), lambda xp, g, input, other: g * xp.conj(_ratio(xp, other, input, xp.exp))))  # fmt: skip
+logaddexp2 = binary("logaddexp2", numbers="none", inplace=False, accept="f", vjp=(
+    lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2)))  # fmt: skip

@@ -21,7 +21,7 @@ def marked(views, name):
     """Views as a tuple, marked as the outputs of one function: `inplace.check_writable` refuses writes to them."""
     for i, v in enumerate(views):
         if v._view is not None and v._view.base is not None and not v._view.origin:
-            v._view.origin, v._view.output = f"{name}Backward0", i
+            v._view.origin, v._view.output = name, i
     return tuple(views)
 
 
@@ -113,7 +113,8 @@ def _parts(input, given, dim):
                                f"but got a tensor with {given.ndim} dims and dtype {given.dtype}")  # fmt: skip
         given = to_host(given).tolist()
     ranges = _sections(input, given, dim) if isinstance(given, int) else _from_bounds(as_ints(given), input.shape[dim])
-    return pieces(input, dim, ranges, "TensorSplit")
+    lead = (FULL,) * dim
+    return tuple([T.slice(input, (*lead, slice(start, stop))) for start, stop in ranges])  # these may be written, as in PyTorch
 
 
 @op(composite=True)

@@ -16,7 +16,27 @@ FLOATS = (dt.float32, dt.float64)
 INTS = (dt.uint8, dt.int8, dt.int16, dt.uint16, dt.int32, dt.uint32, dt.int64, dt.uint64)
 NUMPY: dict[dtype, Any] = {d: np.dtype(ml_dtypes.bfloat16 if d is dt.bfloat16 else d.name) for d in dt.ALL}
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, np.inf, -np.inf, np.nan, 1e-3, -1e-3, 87.5, -87.5, 100.0, -100.0]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    3.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-3,
+    -1e-3,
+    87.5,
+    -87.5,
+    100.0,
+    -100.0,
+]
 
 
 def numbers(d: dtype, size: int = 60, seed: int = 0) -> Any:
@@ -61,8 +81,8 @@ def rounded(want: Any, d: dtype) -> Any:
 
 
 def check(got: Any, want: Any, ulps: float = 0, signed_zero: bool = True, scale: float = 0.0) -> None:
-    """Same shape and dtype, and every element equal or apart by `ulps` units in the last place of the reference, or of `scale` if
-    that is larger. The parts of a complex number have the units of its modulus, or of 1.
+    """Same shape and dtype, and every element equal or apart by `ulps` units in the last place of the reference, or
+    of `scale` if that is larger. The parts of a complex number have the units of its modulus, or of 1.
     """
     got, want = np.asarray(got), np.asarray(want)
     assert got.dtype == want.dtype, f"dtype {got.dtype}, not {want.dtype}"
@@ -105,7 +125,9 @@ def native(b: Any, args: Any) -> list[Any]:
 
 
 def values(b: Any, result: Any) -> Any:
-    """A result as NumPy arrays, after a look at its type: exactly the backend's array (NumPy's 0-d results are scalars)."""
+    """A result as NumPy arrays, after a look at its type: exactly the backend's array (NumPy's 0-d results are
+    scalars).
+    """
     if type(result) is tuple:
         return tuple(values(b, r) for r in result)
     assert type(result) is b.array or (b.array is np.ndarray and isinstance(result, np.generic)), type(result)
@@ -119,4 +141,7 @@ def values(b: Any, result: Any) -> Any:
 
 def primitives(b: Any) -> set[str]:
     """The public names of a backend that are functions of arrays."""
-    return {n for n in dir(b) if n[0] != "_" and callable(getattr(b, n)) and not isinstance(getattr(b, n), type)} - {"np", "xp"}
+    return {n for n in dir(b) if n[0] != "_" and callable(getattr(b, n)) and not isinstance(getattr(b, n), type)} - {
+        "np",
+        "xp",
+    }

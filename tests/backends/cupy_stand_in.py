@@ -1,9 +1,9 @@
 """NumPy dressed as CuPy, so that the CuPy adapter's own code runs where there is no GPU.
 
-It keeps the differences that the adapter is written for (seen in CuPy 14's sources): results are arrays in zero dimensions, only
-`add` and `multiply` reduce and accumulate, ufuncs refuse lists and NumPy arrays, logical functions refuse complex numbers, flags
-do not know writing, an index out of range wraps in `take`, `ndarray` takes a pointer, atomic addition has few dtypes. What it cannot
-show is what a GPU computes: tests marked `cuda` do that.
+It keeps the differences that the adapter is written for (seen in CuPy 14's sources): results are arrays in zero
+dimensions, only `add` and `multiply` reduce and accumulate, ufuncs refuse lists and NumPy arrays, logical functions
+refuse complex numbers, flags do not know writing, an index out of range wraps in `take`, `ndarray` takes a pointer,
+atomic addition has few dtypes. What it cannot show is what a GPU computes: tests marked `cuda` do that.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 
 class Pointer:
-    """`ndarray.data`: where an array begins; bytes can be added."""
+    """`ndarray.data`: an address within an allocation; bytes can be added."""
 
-    def __init__(self, owner: Any, offset: int = 0) -> None:
-        self.owner, self.offset = owner, offset
+    def __init__(self, array: Any, address: int) -> None:
+        self.array, self.address = array, address
 
     def __add__(self, nbytes: int) -> Pointer:
-        return Pointer(self.owner, self.offset + nbytes)
+        return Pointer(self.array, self.address + nbytes)
 
 
 class Flags:
@@ -37,8 +37,14 @@ class ndarray(np.ndarray):
     def __new__(cls, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C") -> Any:
         if memptr is None:
             return np.empty(shape, dtype, order).view(cls)
-        start = memptr.owner.view(np.ndarray)
-        return np.ndarray.__new__(cls, shape, dtype, start, memptr.offset, strides)
+        owner = bare(memptr.array)
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        memory = (
+            np.ndarray((owner.nbytes,), np.uint8, owner) if owner.flags.c_contiguous else owner.reshape(-1, order="A")
+        )
+        start = memptr.address - owner.__array_interface__["data"][0]
+        return np.ndarray.__new__(cls, shape, dtype, memory, start, strides)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array.view(ndarray)
@@ -49,7 +55,7 @@ class ndarray(np.ndarray):
 
     @property
     def data(self) -> Any:
-        return Pointer(self)
+        return Pointer(self, self.__array_interface__["data"][0])
 
     @property
     def flags(self) -> Any:
@@ -91,7 +97,7 @@ def bare(a: Any) -> Any:
 
 class Ufunc:
     def __init__(self, ufunc: Any) -> None:
-        self.ufunc = ufunc
+        self.ufunc, self.__name__ = ufunc, ufunc.__name__
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         for a in args:
@@ -153,7 +159,10 @@ def modules(devices: int = 1) -> dict[str, Any]:
         f = getattr(np, name)
         if isinstance(f, np.ufunc):
             return Ufunc(f)
-        if isinstance(f, types.FunctionType | types.BuiltinFunctionType) or type(f).__name__ == "_ArrayFunctionDispatcher":
+        if (
+            isinstance(f, types.FunctionType | types.BuiltinFunctionType)
+            or type(f).__name__ == "_ArrayFunctionDispatcher"
+        ):
             return lambda *args, **kwargs: dressed(f(*map(bare, args), **{k: bare(v) for k, v in kwargs.items()}))
         return f
 
@@ -163,7 +172,9 @@ def modules(devices: int = 1) -> dict[str, Any]:
     cupy.__getattr__ = lookup
     cupy.ndarray, cupy.take = ndarray, take
     cupy.asnumpy = lambda a: np.array(bare(a))
-    cupy.asarray = lambda a, dtype=None: a if isinstance(a, ndarray) and dtype is None else dressed(np.array(bare(a), dtype))
+    cupy.asarray = lambda a, dtype=None: (
+        a if isinstance(a, ndarray) and dtype is None else dressed(np.array(bare(a), dtype))
+    )
     cupy.broadcast_to = lambda x, shape: as_strided(x, shape, np.broadcast_to(bare(x), shape).strides)  # can be written
     cupy.lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=as_strided))
     cupy.cuda = types.SimpleNamespace(Device=Device, runtime=runtime)
@@ -175,7 +186,9 @@ def modules(devices: int = 1) -> dict[str, Any]:
 @contextmanager
 def installed(devices: int = 1) -> Iterator[Any]:
     """The module `backends.cupy`, imported afresh over the stand-in."""
-    ours = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx") or name.startswith("backends.cupy")]
+    ours = [
+        name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx") or name.startswith("backends.cupy")
+    ]
     hidden = {name: sys.modules.pop(name) for name in ours}
     sys.modules.update(modules(devices))
     try:

@@ -5,8 +5,11 @@ An argument that is a NumPy array becomes a native one; everything else is passe
 
 from __future__ import annotations
 
+import bisect
+import math
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 
 from backends import dtypes as dt
@@ -63,7 +66,8 @@ def _shapes() -> list[Case]:
             Case("clone", "0-d", d, (zero,), zero),
         ]
         keys = [
-            ("int", (1,)), ("last", (-1, ..., -2)), ("slices", (slice(1, 2), slice(None, None, 2))), ("none", (None, 0, None)),
+            ("int", (1,)), ("last", (-1, ..., -2)), ("slices", (slice(1, 2), slice(None, None, 2))),
+            ("none", (None, 0, None)),
             ("dots", (..., slice(-3, -1), None)), ("empty", (slice(5, 9),)), ("all ints", (1, 2, 3)), ("nothing", ()),
         ]  # fmt: skip
         for label, key in keys:
@@ -82,6 +86,73 @@ def _shapes() -> list[Case]:
     return cases
 
 
+def _views() -> list[Case]:
+    cases = []
+    for d in MOVED:
+        x = block(d, (3, 5))
+        flat = np.ascontiguousarray(x.reshape(-1))
+        seen = np.stack([np.stack([flat[1 + 2 * i + 2 * j] for j in range(3)]) for i in range(2)])
+        put = np.zeros(15, x.dtype)
+        for i, j in np.ndindex(2, 3):
+            put[1 + 2 * i + 2 * j] += seen[i, j]
+        pieces = np.stack([x[:, i : i + 3] for i in (0, 2)], 1)
+        back = np.zeros_like(x)
+        for k, i in enumerate((0, 2)):
+            back[:, i : i + 3] += pieces[:, k]
+        down = np.zeros((2, 4, 3), x.dtype)
+        line = block(d, (2, 3))
+        for i in range(3):
+            down[:, i + 1, i] = line[:, i]
+        kept = [[j - i for j in range(5)] for i in range(3)]
+        cases += [
+            Case("strided", "flat", d, (flat, (2, 3), (2, 2), 1, None), seen),
+            Case("strided_read", "flat", d, (flat, (2, 3), (2, 2), 1), seen),
+            Case("strided_put", "overlapping", d, (seen, 15, (2, 2), 1), put),
+            Case("windows", "overlapping", d, (x, 1, 3, 2), pieces),
+            Case("windows", "none", d, (x[:, :0], 0, 2, 1), np.zeros((2, 0, 2), x.dtype)),
+            Case("windows_put", "overlapping", d, (pieces, 1, 5, 2), back),
+            Case("diagonal_put", "down", d, (line, (2, 4, 3), -1, 1, 2), down),
+            Case(
+                "diagonal_put", "swapped", d, (line, (3, 2, 4), 1, 0, 2), np.ascontiguousarray(down.transpose(2, 0, 1))
+            ),
+            Case("contiguous", "order", d, (x.T, (1, 0)), x.T),
+            Case("tril", "above", d, (x, 1), np.where(np.array(kept) <= 1, x, np.zeros((), x.dtype))),
+            Case("triu", "below", d, (x, -1), np.where(np.array(kept) >= -1, x, np.zeros((), x.dtype))),
+        ]
+    f4 = np.array([1.5, -0.0, np.inf, np.nan], np.float32)
+    z = np.array([1 + 2j, -1 - 0.0j, complex(0, np.inf), -3 + 0j], np.complex64)
+    cases += [
+        Case("view_dtype", "same size", dt.float32, (f4, dt.int32), f4.view(np.int32)),
+        Case(
+            "view_dtype",
+            "smaller",
+            dt.int32,
+            (np.arange(4, dtype=np.int32), dt.uint8),
+            np.arange(4, dtype=np.int32).view(np.uint8),
+        ),
+        Case(
+            "complex",
+            "",
+            dt.complex64,
+            (f4, f4[::-1].copy()),
+            np.array([complex(a, b) for a, b in zip(f4, f4[::-1])], np.complex64),
+        ),
+        Case("angle", "complex", dt.complex64, (z,), np.arctan2(z.imag, z.real), 2),
+        Case("angle", "real", dt.float32, (f4,), np.array([0, 0, 0, np.nan], np.float32), 2),
+        Case("angle", "negative", dt.float64, (np.array([-2.0, 2.0]),), np.array([np.pi, 0]), 1),
+    ]
+    for d in (dt.float32, dt.float64):
+        x = np.array([0.5, 1, 2.25, 7, 30], d.name)
+        for n in (1, 3):
+            want = np.array([float(mpmath.psi(n, float(v))) for v in x])
+            cases.append(Case("polygamma", str(n), d, (x, n), rounded(want, d), 8))
+        x = np.array([0.0, 1, -3.7, 1e-30, 1e30, 0.5], d.name)
+        pairs = [math.frexp(v) for v in x.tolist()]
+        want = np.array([m for m, _ in pairs], d.name), np.array([e for _, e in pairs], np.int32)
+        cases.append(Case("frexp", "", d, (x,), want))
+    return cases
+
+
 def _reductions() -> list[Case]:
     cases: list[Case] = []
     dims: list[Any] = [None, (), (0,), (1, 2), (0, 1, 2)]
@@ -97,14 +168,20 @@ def _reductions() -> list[Case]:
                 x = block(d, (2, 3, 4))
                 label = f"{axes}-{keepdim}"
                 for name, f in (("amax", np.max), ("amin", np.min)):
-                    cases.append(Case(name, label, d, (x, axes, keepdim), f(x, axis=axes, keepdims=keepdim).astype(x.dtype)))
+                    cases.append(
+                        Case(name, label, d, (x, axes, keepdim), f(x, axis=axes, keepdims=keepdim).astype(x.dtype))
+                    )
                 for name, f in (("any", np.any), ("all", np.all)):
-                    cases.append(Case(name, label, d, (x, axes, keepdim), np.asarray(f(x != 0, axis=axes, keepdims=keepdim))))
+                    cases.append(
+                        Case(name, label, d, (x, axes, keepdim), np.asarray(f(x != 0, axis=axes, keepdims=keepdim)))
+                    )
         for d in (dt.bool_, dt.float32, dt.float64, dt.int64, dt.uint8):
             x = block(d, (2, 3, 4))
             for axis in (None, 0, 2):
                 for name, f in (("argmax", np.argmax), ("argmin", np.argmin)):
-                    cases.append(Case(name, f"{axis}-{keepdim}", d, (x, axis, keepdim), np.asarray(f(x, axis, keepdims=keepdim))))
+                    cases.append(
+                        Case(name, f"{axis}-{keepdim}", d, (x, axis, keepdim), np.asarray(f(x, axis, keepdims=keepdim)))
+                    )
     empty = np.zeros((0, 3), np.float32)
     nans = np.array([[1, np.nan, 3], [4, 5, np.nan]], np.float32)
     f4 = dt.float32
@@ -123,7 +200,14 @@ def _reductions() -> list[Case]:
         Case("sum", "0-d", f4, (np.array(2, "f4"), None, False), np.array(2, "f4")),
         Case("argmax", "0-d", f4, (np.array(2, "f4"), 0, False), np.array(0)),
         Case("sum", "inf", f4, (np.array([np.inf, 1], "f4"), None, False), np.array(np.inf, "f4")),
-        Case("sum", "long", f4, (np.full(100_000, 0.1, "f4"), None, False), np.array(100_000 * np.float64(np.float32(0.1)), "f4"), 4),
+        Case(
+            "sum",
+            "long",
+            f4,
+            (np.full(100_000, 0.1, "f4"), None, False),
+            np.array(100_000 * np.float64(np.float32(0.1)), "f4"),
+            4,
+        ),
     ]
     return cases
 
@@ -156,6 +240,38 @@ def _scans_and_order() -> list[Case]:
     return cases
 
 
+def _running() -> list[Case]:
+    cases = []
+    for d in (dt.float32, dt.float64, dt.int64, dt.uint8, dt.bool_):
+        x = block(d, (3, 7))
+        if d.is_floating_point:
+            x[1, 2] = np.nan
+        for axis in (0, 1):
+            for name, better in (("cummax", lambda a, b: a >= b), ("cummin", lambda a, b: a <= b)):
+                rows, at = np.moveaxis(x.copy(), axis, 0), np.zeros(np.moveaxis(x, axis, 0).shape, np.int64)
+                for i in range(1, len(rows)):
+                    for j in range(rows.shape[1]):
+                        new = rows[i, j] != rows[i, j] or (
+                            rows[i - 1, j] == rows[i - 1, j] and better(rows[i, j], rows[i - 1, j])
+                        )
+                        at[i, j] = i if new else at[i - 1, j]
+                        rows[i, j] = rows[i, j] if new else rows[i - 1, j]
+                want = np.ascontiguousarray(np.moveaxis(rows, 0, axis)), np.ascontiguousarray(np.moveaxis(at, 0, axis))
+                cases.append(Case(name, str(axis), d, (x, axis), want))
+    for d in (dt.float32, dt.float64):
+        x = 40 * block(d, (3, 7))
+        want = np.stack([[np.log(np.exp(wide(r[: i + 1])).sum()) for i in range(len(r))] for r in x])
+        cases.append(Case("logcumsumexp", "1", d, (x, 1), rounded(want, d), 8, 1.0))
+        edges, values = np.array([-1.0, 0.5, 0.5, 2], d.name), np.array([[0.5, -3], [9, 0.6]], d.name)
+        for right, f in ((False, bisect.bisect_left), (True, bisect.bisect_right)):
+            want = np.array([[f(edges.tolist(), v) for v in row] for row in values.tolist()])
+            cases.append(Case("searchsorted", f"shared-{right}", d, (edges, values, right), want))
+            rows = np.stack([edges, edges + 5])
+            want = np.array([[f(r, v) for v in row] for r, row in zip(rows.tolist(), values.tolist())])
+            cases.append(Case("searchsorted", f"rows-{right}", d, (rows, values, right), want))
+    return cases
+
+
 def _order(row: Any, descending: bool) -> list[int]:
     """A stable order by Python's own sort; nan is the largest."""
     key = [(int(np.isnan(v)), 0.0 if np.isnan(v) else float(v)) for v in row]
@@ -169,7 +285,15 @@ def _indexing() -> list[Case]:
     for d in MOVED:
         x, index = block(d, (3, 4, 2)), np.array([[2, 0], [1, 2]])
         src = block(d, (3, 2, 2, 2), 1)
-        cases.append(Case("index_select", "2-d", d, (x, 1, index), np.moveaxis(np.stack([x[:, i] for i in index.ravel()]), 0, 1).reshape(3, 2, 2, 2)))
+        cases.append(
+            Case(
+                "index_select",
+                "2-d",
+                d,
+                (x, 1, index),
+                np.moveaxis(np.stack([x[:, i] for i in index.ravel()]), 0, 1).reshape(3, 2, 2, 2),
+            )
+        )
         cases.append(Case("index_select", "empty", d, (x, 1, np.zeros(0, np.int64)), x[:, :0]))
         cases.append(Case("index_select", "0-d index", d, (x, 2, np.array(1)), x[:, :, 1]))
         added, copied = x.copy(), x.copy()
@@ -215,18 +339,30 @@ def _indexing() -> list[Case]:
                     reduced[i, m, k] = f(reduced[i, m, k], other[i, j, k])
                 cases.append(Case(name, "part", d, (small, 1, at, other), reduced, 8))
                 cases.append(Case(name, "empty", d, (small, 1, at[:, :0], other[:, :0]), small))
-    cases.append(Case("index_select", "negative", dt.float32, (np.arange(4, dtype="f4"), 0, np.array([-1, -4])), np.array([3, 0], "f4")))
+    cases.append(
+        Case(
+            "index_select",
+            "negative",
+            dt.float32,
+            (np.arange(4, dtype="f4"), 0, np.array([-1, -4])),
+            np.array([3, 0], "f4"),
+        )
+    )
     return cases
 
 
 def _products() -> list[Case]:
     cases = []
-    shapes = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 2)), ((2, 1, 2, 3), (4, 3, 2)),
+    shapes = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 2)),
+              ((2, 1, 2, 3), (4, 3, 2)),
               ((3,), (4, 3, 2)), ((4, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 3))]  # fmt: skip
     for d in (dt.float32, dt.float64, dt.complex64, dt.complex128, *INTS):
         for a, b in shapes:
             x, y = block(d, a), block(d, b, 1)
-            want = np.matmul(x.astype(np.complex128 if d.is_complex else np.float64), y.astype(np.complex128 if d.is_complex else np.float64))
+            want = np.matmul(
+                x.astype(np.complex128 if d.is_complex else np.float64),
+                y.astype(np.complex128 if d.is_complex else np.float64),
+            )
             want = want.astype(d.name) if d.category > 1 else want.astype(np.int64).astype(d.name)
             cases.append(Case("matmul", f"{a}@{b}", d, (x, y), np.asarray(want), 8, 4.0))
     for d in (dt.float32, dt.float64):
@@ -237,5 +373,5 @@ def _products() -> list[Case]:
     return cases
 
 
-CASES = [*_shapes(), *_reductions(), *_scans_and_order(), *_indexing(), *_products()]
+CASES = [*_shapes(), *_views(), *_reductions(), *_scans_and_order(), *_running(), *_indexing(), *_products()]
 SPECIAL_VALUES = {d: numbers(d) for d in dt.ALL}

@@ -10,7 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from backends import dtypes as dt
-
 from tests.references.windows import convolution, largest, windows
 
 from .compare import native, primitive, values
@@ -21,7 +20,11 @@ DTYPES = (dt.float32, dt.float64, dt.complex64, dt.complex128, dt.int64)
 
 
 def some(seed: int, shape: tuple[int, ...], d: Any) -> Any:
-    return (3 * normal(seed, shape, "complex128" if d.is_complex else "float64")).round(2 * d.is_floating_point).astype(d.name)
+    return (
+        (3 * normal(seed, shape, "complex128" if d.is_complex else "float64"))
+        .round(2 * d.is_floating_point)
+        .astype(d.name)
+    )
 
 
 def close(got: Any, want: Any, d: Any) -> None:
@@ -44,7 +47,9 @@ def test_convolution(b: Any, d: Any, case: Conv, seed: int) -> None:
 @unhurried
 @given(convolutions(), seeds)
 def test_transposes(b: Any, d: Any, case: Conv, seed: int) -> None:
-    """<g, conv(x, w)> = <conv_input(g, w), x> = <conv_weight(x, g), w>, for every basis vector: by the direct sum's matrix."""
+    """<g, conv(x, w)> = <conv_input(g, w), x> = <conv_weight(x, g), w>, for every basis vector: by the direct sum's
+    matrix.
+    """
     f = primitive(b, "conv_input", d)
     x, w = some(seed, case.x, d), some(seed + 1, case.w, d)
     g = some(seed + 2, convolution(x, w, *case.parameters).shape, d)

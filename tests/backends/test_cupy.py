@@ -50,7 +50,12 @@ def test_every_primitive_enters_its_device() -> None:
         assert isinstance(b.device, Device)
         x = b.asarray(np.ones((2, 2), np.float32))
         before = b.device.entered
-        for f in (lambda: b.add(x, x), lambda: b.sum(x, None, False), lambda: b.full((2,), 1, dt.float32), lambda: b.matmul(x, x)):
+        for f in (
+            lambda: b.add(x, x),
+            lambda: b.sum(x, None, False),
+            lambda: b.full((2,), 1, dt.float32),
+            lambda: b.matmul(x, x),
+        ):
             f()
         assert b.device.entered == before + 4
 
@@ -74,8 +79,18 @@ def test_elementwise_on_a_gpu(row: Any) -> None:
         if d is dt.bfloat16:  # stored and cast only
             continue
         args = row.operands(d)
-        want = OWN_TYPE[row.name](*args) if row.name in OWN_TYPE else rounded(row.reference(*map(wide, args)), row.result(d))
-        check(values(b, getattr(b, row.name)(*map(b.asarray, args))), want, max(row.ulps, 4) if row.ulps else 0, False, row.scale)
+        want = (
+            OWN_TYPE[row.name](*args)
+            if row.name in OWN_TYPE
+            else rounded(row.reference(*map(wide, args)), row.result(d))
+        )
+        check(
+            values(b, getattr(b, row.name)(*map(b.asarray, args))),
+            want,
+            max(row.ulps, 4) if row.ulps else 0,
+            False,
+            row.scale,
+        )
 
 
 @pytest.mark.cuda
@@ -83,7 +98,16 @@ def test_elementwise_on_a_gpu(row: Any) -> None:
 def test_structure_on_a_gpu(name: str) -> None:
     b: Any = registry.load(registry.parse("cuda"))
     for case in [c for c in CASES if c.name == name]:
-        if case.dtype is dt.bfloat16 and name in ("sort", "amax", "amin", "any", "all", "nonzero", "index_add", "scatter_add"):
+        if case.dtype is dt.bfloat16 and name in (
+            "sort",
+            "amax",
+            "amin",
+            "any",
+            "all",
+            "nonzero",
+            "index_add",
+            "scatter_add",
+        ):
             continue
         got = values(b, getattr(b, name)(*native(b, [native(b, a) if type(a) is list else a for a in case.args])))
         for result, want in zip(got, case.want, strict=True) if type(got) is tuple else [(got, case.want)]:

@@ -34,7 +34,9 @@ def used() -> list[tuple[str, str]]:
             for root in ROOTS:
                 if chain.startswith(root + "."):
                     found.add(("cupyx" if root == "cupyx" else "cupy", chain[len(root) + 1 :]))
-    found |= {("cupy", n) for n in (ELEMENTWISE | numpy_like._RENAMED | numpy_like._MORE).values() if n not in ("acos",)}
+    found |= {
+        ("cupy", n) for n in (ELEMENTWISE | numpy_like._RENAMED | numpy_like._MORE).values() if n not in ("acos",)
+    }
     return sorted(found)
 
 
@@ -55,7 +57,7 @@ def test_the_reductions_that_the_adapter_avoids(name: str) -> None:
 
 
 def test_methods_of_arrays() -> None:
-    names = ("max", "min", "any", "all", "diagonal", "view", "astype", "real", "imag", "data", "flags", "swapaxes", "transpose",
-             "squeeze", "reshape", "copy", "strides", "itemsize")  # fmt: skip
+    names = ("max", "min", "any", "all", "diagonal", "view", "astype", "real", "imag", "data", "flags", "swapaxes",
+             "transpose", "squeeze", "reshape", "copy", "strides", "itemsize")  # fmt: skip
     assert [n for n in names if not hasattr(cupy.ndarray, n)] == []
     assert list(inspect.signature(cupy.take).parameters)[:3] == ["a", "indices", "axis"]

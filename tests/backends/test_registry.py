@@ -65,12 +65,17 @@ def test_bad_index(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "near"), [("cudo", "cuda"), ("gpuu", "gpu"), ("mls", "mps"), ("frozn", "frozen"), ("mettal", "metal"), ("zzzzzz", None)]
+    ("text", "near"),
+    [("cudo", "cuda"), ("gpuu", "gpu"), ("mls", "mps"), ("frozn", "frozen"), ("mettal", "metal"), ("zzzzzz", None)],
 )
 def test_unknown_name(text: str, near: str | None) -> None:
     with pytest.raises(RuntimeError, match="device type at start of device string") as caught:
         parse(text)
-    assert (f"did you mean {near!r}" in str(caught.value) or f"{near!r}" in str(caught.value)) if near else "mean" not in str(caught.value)
+    assert (
+        (f"did you mean {near!r}" in str(caught.value) or f"{near!r}" in str(caught.value))
+        if near
+        else "mean" not in str(caught.value)
+    )
 
 
 @pytest.mark.parametrize("text", ["", ":", ":0", "cpu cuda"])

@@ -17,7 +17,9 @@ from .compare import NUMPY, check, values
 
 @st.composite
 def geometries(draw: Any) -> tuple[int, Geometry]:
-    """The size of a storage, and a view of it made by a few basic steps: slices, transposes, new and dropped dimensions."""
+    """The size of a storage, and a view of it made by a few basic steps: slices, transposes, new and dropped
+    dimensions.
+    """
     shape = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
     view = flat = np.empty(shape, np.int8)
     for _ in range(draw(st.integers(0, 3))):
@@ -87,19 +89,31 @@ def test_writing_through(b: Any) -> None:
 SRC = -1 - np.arange(8, dtype=np.float32).reshape(2, 4)
 WRITES = {
     "write_indexed": [
-        (((slice(None), np.array([3, 0])), SRC[:, :2], False), lambda v: v.__setitem__((slice(None), [3, 0]), SRC[:, :2])),
-        (((slice(None), np.array([3, 3])), SRC[:, :2], True), lambda v: np.add.at(v, (slice(None), [3, 3]), SRC[:, :2])),
-        (((np.array([1, 0]), np.array([2, 2])), SRC[0, :2], True), lambda v: np.add.at(v, ([1, 0], [2, 2]), SRC[0, :2])),
+        (
+            ((slice(None), np.array([3, 0])), SRC[:, :2], False),
+            lambda v: v.__setitem__((slice(None), [3, 0]), SRC[:, :2]),
+        ),
+        (
+            ((slice(None), np.array([3, 3])), SRC[:, :2], True),
+            lambda v: np.add.at(v, (slice(None), [3, 3]), SRC[:, :2]),
+        ),
+        (
+            ((np.array([1, 0]), np.array([2, 2])), SRC[0, :2], True),
+            lambda v: np.add.at(v, ([1, 0], [2, 2]), SRC[0, :2]),
+        ),
     ],
     "write_scattered": [
-        ((1, np.array([[3, 0], [1, 1]]), SRC, False), lambda v: v.__setitem__(([[0], [1]], [[3, 0], [1, 1]]), SRC[:, :2])),
+        (
+            (1, np.array([[3, 0], [1, 1]]), SRC, False),
+            lambda v: v.__setitem__(([[0], [1]], [[3, 0], [1, 1]]), SRC[:, :2]),
+        ),
         ((0, np.array([[1, 1, 0]]), SRC, True), lambda v: np.add.at(v, ([1, 1, 0], [0, 1, 2]), SRC[0, :3])),
     ],
     "write_where": [
         ((np.array([True, False, True, True]), np.float32(7)), lambda v: v.__setitem__((slice(None), [0, 2, 3]), 7)),
         ((np.arange(8).reshape(2, 4) > 5, np.float32(7)), lambda v: v.__setitem__((1, slice(2, None)), 7)),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("step", [1, 2])

@@ -22,8 +22,7 @@ def nearest(x: Fraction | float, dtype: str) -> float:
     x = Fraction(x)
     if not x:
         return 0.0
-    exponent = math.floor(math.log2(abs(x)))
-    exponent += abs(x) >= Fraction(2) ** (exponent + 1)
+    exponent = abs(x.numerator).bit_length() - x.denominator.bit_length()  # of the leading bit, or one above it
     exponent -= abs(x) < Fraction(2) ** exponent
     step = Fraction(2) ** max(exponent - MANTISSA[dtype] + 1, SMALLEST[dtype])
     return float(round(x / step) * step)

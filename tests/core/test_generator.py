@@ -330,8 +330,14 @@ def test_calls_interleave(calls, seed):
 
 
 def test_shapes_are_filled_in_row_major_order():
-    for draw in (lambda g, s: g.uniform(s, d("float32")), lambda g, s: g.normal(s, d("float64")), lambda g, s: g.integers(0, 9, s),
-                 lambda g, s: g.bernoulli_scalar(0.5, s), lambda g, s: g.exponential(s, d("float16"))):  # fmt: skip
+    draws = (
+        lambda g, s: g.uniform(s, d("float32")),
+        lambda g, s: g.normal(s, d("float64")),
+        lambda g, s: g.integers(0, 9, s),
+        lambda g, s: g.bernoulli_scalar(0.5, s),
+        lambda g, s: g.exponential(s, d("float16")),
+    )
+    for draw in draws:
         flat, shaped = draw(both()[0], (60,)), draw(both()[0], (3, 4, 5))
         assert shaped.shape == (3, 4, 5)
         assert np.array_equal(flat, shaped.ravel())

@@ -43,11 +43,6 @@ def _matmul(draw):
         yield Sample((draw(*a), draw(*b)))
 
 
-def _matrices(draw):
-    yield Sample((draw(2, 3), draw(3, 4)))
-    yield Sample((draw(2, 1, 2, 3), draw(3, 3, 2)))
-
-
 ROWS = [
     _view("reshape", _of(((2, 3), (3, 2)), ((2, 3), (-1,)), ((4,), (2, 1, 2)), ((), (1, 1)), ((0, 3), (3, 0))), np.reshape,
           errors=(((np.zeros((2, 3)), (4,)), RuntimeError, "invalid for input of size 6"), ((np.zeros(4), (-1, -1)), RuntimeError, "only one dimension"))),
@@ -70,5 +65,4 @@ ROWS = [
     OpInfo("real", _of(((2, 3),), ((),)), np.real, dtypes=("complex128", "float64"), out=False),
     OpInfo("matmul", _matmul, np.matmul, dtypes=FLOATS, errors=(((np.zeros((2, 3)), np.zeros((2, 3))), RuntimeError, "cannot be multiplied"),
                                                               ((np.zeros((2, 3)), np.zeros(())), RuntimeError, "at least 1D"))),
-    OpInfo("_matrix_product", _matrices, np.matmul, dtypes=FLOATS, out=False),
 ]  # fmt: skip

@@ -106,6 +106,22 @@ def test_multihead_attention(kwargs, operands, kind, weights):
         assert_same_gradients(a, b, (xs, ys), (ours, theirs))
 
 
+@pytest.mark.parametrize("weights", [True, False])
+def test_a_sequence_of_padding_is_right_where_pytorch_gives_nan(weights):
+    """Other sequences have PyTorch's values and gradients; with weights PyTorch's own are NaN for the hidden one."""
+    ours, theirs = doubles("MultiheadAttention", (8, 2), {})
+    (x,), (y,) = variables((4, 3, 8))
+    hidden = np.array([[0, 0, 1, 1], [1, 1, 1, 1], [0, 1, 0, 0]], bool)
+    a, _ = ours(x, x, x, key_padding_mask=framework.tensor(hidden), need_weights=weights)
+    b, _ = theirs(y, y, y, key_padding_mask=torch.tensor(hidden), need_weights=weights)
+    assert_same(a[:, [0, 2]], b[:, [0, 2]])
+    assert_same(a[:, 1], torch.zeros(4, 8).double() + theirs.out_proj.bias)
+    a.square().sum().backward()
+    b[:, [0, 2]].square().sum().backward()
+    np.testing.assert_allclose(x.grad.numpy()[:, [0, 2]], y.grad.numpy()[:, [0, 2]], rtol=1e-9, atol=1e-12)
+    assert not x.grad.numpy()[:, 1].any()
+
+
 def test_merged_masks():
     ours, theirs = both("MultiheadAttention", (8, 2), {})
     padding, mask = np.array([[0, 0, -1.0]] * 2), np.random.default_rng(0).normal(size=(3, 3))
