@@ -68,6 +68,9 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     resize,
     windows,
     grid,
+    fractional,
+    ctc,
+    linear_loss,
 )
 
 _inplace.define()

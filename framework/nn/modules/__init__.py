@@ -15,6 +15,7 @@ from framework.nn.modules.fold import *  # noqa: F403
 from framework.nn.modules.instancenorm import *  # noqa: F403
 from framework.nn.modules.lazy import *  # noqa: F403
 from framework.nn.modules.linear import *  # noqa: F403
+from framework.nn.modules.linear_loss import *  # noqa: F403
 from framework.nn.modules.loss import *  # noqa: F403
 from framework.nn.modules.normalization import *  # noqa: F403
 from framework.nn.modules.padding import *  # noqa: F403
