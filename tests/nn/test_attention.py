@@ -30,7 +30,7 @@ KEYS = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
 class TestMultiheadAttention:
     @pytest.mark.parametrize("options, keys", [
         ({}, KEYS), ({"bias": False}, [KEYS[0], KEYS[2]]), ({"add_bias_kv": True}, [*KEYS[:2], "bias_k", "bias_v", *KEYS[2:]]),
-        ({"kdim": 3}, ["q_proj_weight", "k_proj_weight", "v_proj_weight", *KEYS[1:]]), ({"kdim": 8, "vdim": 8}, KEYS)], ids=str)  # fmt: skip
+        ({"kdim": 3}, ["q_proj_weight", "k_proj_weight", "v_proj_weight", *KEYS[1:]]), ({"kdim": 8, "vdim": 8}, KEYS)], ids=case_id)  # fmt: skip
     def test_parameters(self, options, keys):
         m = nn.MultiheadAttention(8, 2, **options)
         assert list(m.state_dict()) == keys
@@ -107,7 +107,7 @@ class TestMultiheadAttention:
         (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(2, 3, 3)), RuntimeError, "The shape of the 3D attn_mask is"),
         (lambda: nn.MultiheadAttention(8, 2)(*[draw(8)] * 3), AssertionError, "unbatched 2D or batched 3D"),
         (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 8)] * 3, attn_mask=framework.ones(1, 3, 3)), AssertionError, "Expected `attn_mask` shape to be")],
-        ids=str)  # fmt: skip
+        ids=case_id)  # fmt: skip
     def test_refusals(self, act, kind, message):
         with pytest.raises(kind, match=message):
             act()
@@ -168,7 +168,7 @@ class TestLayers:
         m.eval()
         assert (m(x) == m(x)).all().item()
 
-    @pytest.mark.parametrize("activation, kind", [("relu", 1), ("gelu", 2), (nn.ReLU(), 1), (nn.GELU(), 2), (nn.GELU("tanh"), 0), (nn.Tanh(), 0)], ids=str)
+    @pytest.mark.parametrize("activation, kind", [("relu", 1), ("gelu", 2), (nn.ReLU(), 1), (nn.GELU(), 2), (nn.GELU("tanh"), 0), (nn.Tanh(), 0)], ids=case_id)
     def test_activations(self, activation, kind):
         assert encoder_layer(activation=activation).activation_relu_or_gelu == kind
 
