@@ -12,6 +12,7 @@ import pytest
 
 import framework
 from framework import nn
+from tests.case_ids import case_id
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 
