@@ -137,15 +137,6 @@ class Cupy(NumpyLike):
             reach *= 2
         return r
 
-    def _running(self, ufunc: Any, x: Array, dim: int) -> tuple[Array, Array]:
-        """On the host: there are running sums and products only."""
-        values, at = _HOST._running(getattr(numpy, ufunc.__name__), self.to_numpy(x), dim)
-        return self.asarray(values), self.asarray(at)
-
-    def logcumsumexp(self, x: Array, dim: int) -> Array:
-        """On the host, as the other running values."""
-        return self.asarray(_HOST.logcumsumexp(self.to_numpy(x), dim))
-
     def polygamma(self, x: Array, n: int) -> Array:
         return super().polygamma(x, cupy.asarray(n, x.dtype))
 

@@ -152,6 +152,8 @@ class _Walk:
             return None
         if hooks is not None and hooks.pre:
             g = run_pre_hooks(self, n, g)
+            if g is None:  # there is no gradient any more
+                return None
         if n.saved is None and n.entry.saves:
             freed(n)
         if ANOMALY.enabled:
@@ -200,6 +202,8 @@ class _Walk:
         hooks = leaf.hooks
         if hooks is not None and hooks.pre:
             g = run_pre_hooks(self, leaf, g)
+            if g is None:
+                return
         with ACCUMULATING:
             self.accumulate_into(leaf, g)
         if leaf.post_hooks:
@@ -215,7 +219,7 @@ class _Walk:
                 leaf.grad = g if self.create or g.level is not None else T.clone(g).detach()
             else:
                 leaf.grad = self.kept(g, leaf in self.owned and type(g) is self.backend.array)
-        elif self.create or have.node is not None or have.level is not None or self.tensors and g.level is not None:
+        elif self.create or have.level is not None or self.tensors and g.level is not None:
             leaf.grad = have + self.tensor(g, leaf)
         else:
             write(have, arr(have + g) if self.tensors else self.backend.asarray(arr(have) + g))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from framework.core.device import backend_of
-from framework.core.graph import Node, Pick, saved_attributes, shown
+from framework.core.graph import Node, Pick, SlowNode, saved_attributes, shown
 from framework.core.modes import Mode
 from framework.core.state import ACTIVE, STATE
 from framework.core.storage import storage_of
@@ -49,9 +49,7 @@ def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
     if isinstance(edge.ownership_token, Node):
         return edge.ownership_token
     node: Node = edge.node
-    if node.outputs == 1:
-        return node
-    seen, todo = set(roots), list(roots)
+    seen, todo = set(roots), list(roots) if isinstance(node, SlowNode) else []
     while todo:
         n = todo.pop()
         if type(n) is Pick and n.edges[0] is node and n.index == edge.output_nr:
@@ -60,6 +58,8 @@ def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
             if m is not None and m not in seen:
                 seen.add(m)
                 todo.append(m)
+    if node.outputs == 1:
+        return node
     raise RuntimeError(f"output {edge.output_nr} of {node.name()} is not part of the graph; take the edge with get_gradient_edge(tensor)")
 
 

@@ -37,11 +37,13 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     edges = edges_of(e, args, level)
     if not any([m is not None for m in edges]):
         return result
+    out = outs[e.outs.index(e.diff_outs[0])]
+    if out.dtype.category < 2:  # integers have no gradient
+        return result
     needed = {q for i, r in enumerate(e.vjp) if r and (not r.one or _asked(e, args, i, edges)) for q in r.names}
     n: SlowNode = new(SlowNode)
     n.entry, n.edges, n.level, n.hooks = e, edges, level, None
     n.seq = next_seq()
-    out = outs[e.outs.index(e.diff_outs[0])]
     n.shape, n.dtype, n.outputs = tuple(out.shape), out.dtype, len(e.diff_outs)
     n.compute = compute if compute is not None and _casts(e, args, n.dtype, compute) else None
     saved = tuple([a if p in needed else None for a, p in zip(args, e.params, strict=True) if p in e.tensors])

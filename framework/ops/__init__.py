@@ -67,6 +67,10 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     multihead,
     resize,
     windows,
+    grid,
+    fractional,
+    ctc,
+    linear_loss,
 )
 
 _inplace.define()

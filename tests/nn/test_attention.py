@@ -13,6 +13,7 @@ import pytest
 
 import framework
 from framework import nn
+from tests.case_ids import case_id
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 
@@ -38,7 +39,7 @@ class TestMultiheadAttention:
             ({"kdim": 3}, ["q_proj_weight", "k_proj_weight", "v_proj_weight", *KEYS[1:]]),
             ({"kdim": 8, "vdim": 8}, KEYS),
         ],
-        ids=str,
+        ids=case_id,
     )
     def test_parameters(self, options, keys):
         m = nn.MultiheadAttention(8, 2, **options)
@@ -153,7 +154,7 @@ class TestMultiheadAttention:
                 "Expected `attn_mask` shape to be",
             ),
         ],
-        ids=str,
+        ids=case_id,
     )
     def test_refusals(self, act, kind, message):
         with pytest.raises(kind, match=message):
@@ -221,7 +222,7 @@ class TestLayers:
     @pytest.mark.parametrize(
         "activation, kind",
         [("relu", 1), ("gelu", 2), (nn.ReLU(), 1), (nn.GELU(), 2), (nn.GELU("tanh"), 0), (nn.Tanh(), 0)],
-        ids=str,
+        ids=case_id,
     )
     def test_activations(self, activation, kind):
         assert encoder_layer(activation=activation).activation_relu_or_gelu == kind
