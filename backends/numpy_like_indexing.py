@@ -83,7 +83,7 @@ class Indexing(ArrayAPI):
         at = index if steps[dim] == 1 else index * steps[dim]
         for d, n in enumerate(index.shape):
             if d != dim and n > 1:
-                own = self.np.arange(0, n * steps[d], steps[d])
+                own = self.np.arange(n) * steps[d]
                 at = at + (own if d == index.ndim - 1 else own.reshape((n, *[1] * (index.ndim - d - 1))))
         return at
 
@@ -102,6 +102,7 @@ class Indexing(ArrayAPI):
         return self.np.stack(self.np.unravel_index(self.positions(x), x.shape), 1)
 
     def positions(self, x: Array) -> Array:
+        """The row-major positions of the elements that are not zero."""
         return self.np.nonzero(x.reshape(-1))[0]
 
     # ---------------------------------------------------------------- writes through a native view

@@ -24,16 +24,19 @@ class Order(ArrayAPI):
         """The extreme so far and the last place where it was met; every nan is met."""
         if not x.ndim:
             return x.copy(), self.np.zeros((), self.np.int64)
-        values = ufunc.accumulate(x, dim)
+        values = self._accumulate(ufunc, x, dim)
         met = (x == values) | (x != x)
         at = self.np.arange(x.shape[dim]).reshape((-1, *[1] * (x.ndim - dim - 1)))
-        return values, self.np.maximum.accumulate(self.np.where(met, at, -1), dim)
+        return values, self._accumulate(self.np.maximum, self.np.where(met, at, -1), dim)
+
+    def _accumulate(self, ufunc: Any, x: Array, dim: int) -> Array:
+        return ufunc.accumulate(x, dim)
 
     def logcumsumexp(self, x: Array, dim: int) -> Array:
         if not x.ndim or not x.size:
             return x.copy()
         if x.dtype.kind != "c":
-            return self.np.logaddexp.accumulate(x, dim)
+            return self._accumulate(self.np.logaddexp, x, dim)
         r = x.copy()
         rows = self.np.moveaxis(r, dim, 0)
         for i in range(1, len(rows)):

@@ -1,4 +1,6 @@
-"""Special functions of NumPy and CuPy: those of `scipy.special` and `cupyx.scipy.special`, imported when first called."""
+"""Special functions of NumPy and CuPy: those of `scipy.special` and `cupyx.scipy.special`, imported when first
+called.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from .array_api import ArrayAPI
 from .base import Array
 
 # primitive: the libraries' function of one operand
-SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "psi", "i0": "i0", "i0e": "i0e",
-           "i1": "i1", "i1e": "i1e"}  # fmt: skip
+SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "psi", "i0": "i0",
+           "i0e": "i0e", "i1": "i1", "i1e": "i1e"}  # fmt: skip
 
 
 class Special(ArrayAPI):

@@ -128,6 +128,25 @@ class Cupy(NumpyLike):
     def all(self, x: Array, dims: Dims | None, keepdim: bool) -> Array:
         return x.all(dims, None, keepdim)
 
+    def _accumulate(self, ufunc: Any, x: Array, dim: int) -> Array:
+        """By doubling: log2(n) steps of an associative function."""
+        r = x.copy()
+        rows, reach = cupy.moveaxis(r, dim, 0), 1
+        while reach < len(rows):
+            rows[reach:] = ufunc(rows[reach:], rows[:-reach])
+            reach *= 2
+        return r
+
+    def polygamma(self, x: Array, n: int) -> Array:
+        return super().polygamma(x, cupy.asarray(n, x.dtype))
+
+    def softmax(self, x: Array, dim: int) -> Array:
+        if not x.ndim or not x.size:
+            return cupy.exp(x - x)
+        e = cupy.exp(x - x.max(dim, None, True))
+        e /= e.sum(dim, None, None, True)
+        return e
+
     # ---------------------------------------------------------------- indexing
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
         """Atomic addition. In two's complement int64 adds as uint64 does; small integers add in int32 and wrap."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes as dt
 from ..array_api import ArrayAPI
-from ..base import Array, Dims, Geometry, Shape
+from ..base import Array, Dims, Shape
 from ..dtypes import dtype
 from ..numpy import Numpy
 
@@ -240,15 +240,6 @@ class Arrays(ArrayAPI):
     def diagonal(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
         return mx.diagonal(x, offset, dim1, dim2)
 
-    def diagonal_put(self, g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
-        rest = [d for d in range(len(shape)) if d not in (dim1, dim2)]
-        order = [*rest, dim1, dim2]
-        along = mx.arange(g.shape[-1])
-        r = mx.zeros([shape[d] for d in order], g.dtype)
-        if g.size:
-            r[..., along + max(-offset, 0), along + max(offset, 0)] = g
-        return mx.transpose(r, sorted(range(len(shape)), key=order.__getitem__))
-
     def tril(self, x: Array, diagonal: int) -> Array:
         return mx.tril(x, diagonal)
 
@@ -259,41 +250,18 @@ class Arrays(ArrayAPI):
         """Geometry is the framework's: an array has no strides of its own here."""
         return mx.array(x)
 
-    def strided(self, x: Array, size: Shape, stride: tuple[int, ...], shift: int, geometry: Any) -> Array:
-        return self.strided_read(mx.reshape(x, (-1,)), size, stride, shift)
-
-    def strided_read(self, x: Array, size: Shape, stride: tuple[int, ...], offset: int) -> Array:
-        return self.read_at(x, Geometry(size, stride, offset))
-
-    def strided_put(self, g: Array, count: int, stride: tuple[int, ...], offset: int) -> Array:
-        flat = mx.zeros((count,), g.dtype)
-        if not g.size:
-            return flat
-        at = mx.as_strided(mx.arange(count), g.shape, stride, offset)
-        return self._add_at(flat, (mx.reshape(at, (-1,)),), mx.reshape(g, (-1,)))  # type: ignore[attr-defined]
-
-    def windows(self, x: Array, dim: int, size: int, step: int) -> Array:
-        count = (x.shape[dim] - size) // step + 1
-        at = mx.expand_dims(mx.arange(count) * step, 1) + mx.arange(size)
-        taken = mx.take(x, at, axis=dim)
-        return mx.moveaxis(taken, dim + 1, -1)
-
-    def windows_put(self, g: Array, dim: int, length: int, step: int) -> Array:
-        r = mx.zeros((*g.shape[:dim], length, *g.shape[dim + 1 : -1]), g.dtype)
-        lead, count = (slice(None),) * dim, g.shape[dim]
-        for k in range(g.shape[-1] if g.size else 0):
-            key = (*lead, slice(k, k + step * (count - 1) + 1, step))
-            r[key] = r[key] + g[..., k]
-        return r
-
     def view_dtype(self, x: Array, dtype: dtype) -> Array:
+        """The same bits as elements of another dtype; the last dimension changes with their size."""
         return mx.view(x, self._native_dtype(dtype))
 
     def complex(self, real: Array, imag: Array) -> Array:
+        """complex64 from its parts; there is no wider one."""
         return from_parts(*mx.broadcast_arrays(real.astype(mx.float32), imag.astype(mx.float32)))
 
     def view_as_real(self, x: Array) -> Array:
+        """Real and imaginary part along a new last dimension."""
         return mx.view(mx.expand_dims(x, -1), mx.float32)
 
     def view_as_complex(self, x: Array) -> Array:
+        """Undoes `view_as_real`."""
         return mx.squeeze(mx.view(x, mx.complex64), -1)

@@ -13,17 +13,19 @@ from ..array_api import ELEMENTWISE
 from ..base import Array, Capabilities
 from .arrays import fits
 from .convolution import Convolution
-from .indexing import Indexing
+from .kernels import ON_CPU, ON_METAL, Kernels
 from .linear import Linear
 from .pooling import Pooling
-from .storage import Storage
+from .reductions import Reductions
+from .views import Views
 
 # Primitives whose result may be larger than their operands.
-_GROWING = (*ELEMENTWISE, "cat", "copysign", "fmax", "fmin", "fmod", "gather", "heaviside", "hypot", "index_select",
-            "logaddexp", "logaddexp2", "matmul", "reshape", "slice_put")  # fmt: skip
+_GROWING = (*ELEMENTWISE, "cat", "complex", "copysign", "diagonal_put", "fmax", "fmin", "fmod", "gather", "heaviside",
+            "hypot", "index_select", "logaddexp", "logaddexp2", "matmul", "reshape", "slice_put", "strided_put",
+            "windows", "windows_put")  # fmt: skip
 
 
-class Mlx(Linear, Indexing, Storage, Convolution, Pooling):
+class Mlx(Kernels, Reductions, Linear, Views, Convolution, Pooling):
     """Primitives on `mlx.core.array`, on Metal ("mps") or on the CPU ("mlx:cpu").
 
     Operators between arrays run on MLX's default device, which the first of the two to be loaded sets; the
@@ -37,6 +39,7 @@ class Mlx(Linear, Indexing, Storage, Convolution, Pooling):
         super().__init__(mx, mx.array)
         self.name, self.device = name, device
         self.on_cpu = device == mx.Device(mx.cpu, 0)
+        self.kernels = ON_CPU if self.on_cpu else ON_METAL
         if not self.on_cpu:
             del self.native[dt.float64]
         self.capabilities = Capabilities(False, True, True, False, frozenset(self.native))

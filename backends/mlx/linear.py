@@ -1,15 +1,15 @@
-"""Matrix products, and the fused kernels of `mx.fast`."""
+"""Matrix products."""
 
 from __future__ import annotations
 
 import mlx.core as mx
 
 from ..base import Array
-from .elementwise import Elementwise, is_float
-from .reductions import Reductions
+from .arrays import Arrays
+from .elementwise import is_float
 
 
-class Linear(Elementwise, Reductions):
+class Linear(Arrays):
     """Matrix products. MLX has none of integers; the host computes those."""
 
     def matmul(self, a: Array, b: Array) -> Array:
@@ -18,17 +18,3 @@ class Linear(Elementwise, Reductions):
         if a.ndim == 1 and b.ndim > 2:  # refused
             return mx.squeeze(mx.matmul(mx.expand_dims(a, 0), b), -2)
         return mx.matmul(a, b)
-
-    # ---------------------------------------------------------------- fused kernels
-    kernels = frozenset({"softmax"})
-
-    def softmax(self, x: Array, dim: int) -> Array:
-        """float64 goes through `exp` here, MLX's own has float32 accuracy."""
-        if not x.ndim:
-            return self.exp(x - x)
-        if x.dtype != mx.float64:
-            return mx.softmax(x, dim, precise=True)
-        if not x.size:
-            return x
-        e = self.exp(x - mx.max(x, dim, keepdims=True))
-        return e / mx.sum(e, dim, keepdims=True)

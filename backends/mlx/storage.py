@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from math import gcd, prod
 from typing import Any, NamedTuple
 
 import mlx.core as mx
 
 from ..base import Array, Geometry
-from .arrays import Arrays
+from .indexing import Indexing
 
 
 class Region(NamedTuple):
@@ -47,8 +49,33 @@ def region(size: int, g: Geometry) -> Region | None:
     return Region(tuple(shape), tuple(key), tuple(order))
 
 
-class Storage(Arrays):
-    """What stands in for writing through a view: arrays are values here."""
+class Pending(threading.local):
+    """The results of writes that this thread may still have to compute."""
+
+    def __init__(self) -> None:
+        self.arrays: list[weakref.ref[Any]] = []
+
+
+class Storage(Indexing):
+    """What stands in for writing through a view: arrays are values here.
+
+    Sums that are only written to, a running mean for one, would grow a graph for ever. So every so many writes the
+    living ones are computed.
+    """
+
+    writes_before_evaluation = 256
+
+    def __init__(self, xp: Any, array: type) -> None:
+        super().__init__(xp, array)
+        self._pending = Pending()
+
+    def _written(self, flat: Array) -> Array:
+        arrays = self._pending.arrays
+        arrays.append(weakref.ref(flat))
+        if len(arrays) > self.writes_before_evaluation:
+            self._pending.arrays = []
+            self.evaluate([a for r in arrays if (a := r()) is not None])
+        return flat
 
     def write(self, array: Array, value: Array) -> None:
         """Refused: MLX arrays are immutable. `write_at` gives the flat array with the elements replaced."""
@@ -87,17 +114,19 @@ class Storage(Arrays):
         value = mx.broadcast_to(value, g.shape)
         r = region(flat.size, g)
         if r is None:
-            at = mx.as_strided(mx.arange(flat.size), g.shape, g.strides, g.offset)
-            flat = mx.array(flat)
-            flat[mx.reshape(at, (-1,))] = mx.reshape(value, (-1,))
-            return flat
+            return self._written(self._put_at(flat, (self._places(flat, g),), mx.reshape(value, (-1,))))
         kept = mx.squeeze(value, tuple([d for d, n in enumerate(g.shape) if n == 1]))
         kept = mx.transpose(kept, [sorted(r.order).index(d) for d in r.order])
         if kept.size == flat.size:
-            return mx.reshape(kept, flat.shape)
+            return self._written(mx.reshape(kept, flat.shape))
         whole = mx.reshape(flat, r.shape)
         whole[r.key] = kept
-        return mx.reshape(whole, flat.shape)
+        return self._written(mx.reshape(whole, flat.shape))
+
+    def _places(self, flat: Array, g: Geometry) -> Array:
+        """The numbers of the elements that `g` names, in a vector."""
+        self._inside(flat, g)
+        return mx.reshape(mx.as_strided(mx.arange(flat.size), g.shape, g.strides, g.offset), (-1,))
 
     @staticmethod
     def _inside(flat: Array, g: Geometry) -> None:

@@ -1,4 +1,5 @@
-"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, and faster sums at indices."""
+"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, products and fused kernels on a pool of threads,
+and faster sums at indices."""
 
 from __future__ import annotations
 
@@ -6,18 +7,33 @@ import numpy as np
 
 from ..base import Array
 from ..numpy_like import NumpyLike
+from . import fused
+from .optimizers import Optimizers
+from .products import SMALL, matmul
 from .rows import add_rows
 
 
-class Numpy(NumpyLike):
+class Numpy(fused.Fused, Optimizers, NumpyLike):
     """Primitives on NumPy arrays."""
 
     name = "cpu"
     device_type = "cpu"
     device_index = None
+    kernels = NumpyLike.kernels | fused.KERNELS | {"adam_step", "sgd_step"}
 
     def __init__(self) -> None:
         super().__init__(np)
+
+    def softmax(self, x: Array, dim: int) -> Array:
+        out = self._along_rows("softmax", dim, x)
+        return super().softmax(x, dim) if out is NotImplemented else out
+
+    def sigmoid(self, x: Array) -> Array:
+        out = self._each("sigmoid", x)
+        return super().sigmoid(x) if out is NotImplemented else out
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        return np.matmul(a, b) if a.size < SMALL and b.size < SMALL else matmul(a, b)
 
     def _add_rows(self, r: Array, dim: int, index: Array, src: Array) -> None:
         add_rows(r, dim, index, src)

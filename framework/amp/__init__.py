@@ -1,5 +1,5 @@
 """Automatic mixed precision."""
 
-from .autocast import autocast
+from .autocast import autocast, is_autocast_enabled
 
-__all__ = ["autocast"]
+__all__ = ["autocast", "is_autocast_enabled"]

@@ -11,12 +11,13 @@ from backends.dtypes import bfloat16, dtype, float16, float32
 from framework.core.device import device
 from framework.core.graph import Leaf
 from framework.core.modes import Mode
+from framework.core.state import STATE
 from framework.core.tensor import Tensor
 from framework.dispatch.registry import T
 from framework.dispatch.schema import Entry
 
 DEFAULT = {"cpu": bfloat16, "cuda": float16, "mps": float16}
-LOWER = frozenset(("matmul", "linear", "bilinear", "conv", "conv_transpose", "addmm", "baddbmm"))
+LOWER = frozenset(("add_matmul", "attention", "bilinear", "conv", "conv_bias", "conv_input", "conv_transpose", "linear", "matmul"))
 
 
 class autocast(Mode):
@@ -67,3 +68,10 @@ class autocast(Mode):
         if known is None or known[0] is not a:
             known = self.cache[id(a)] = (a, T.to_dtype(a, self.dtype))
         return known[1]
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether an autocast is on for this kind of device ("cuda" unless told): the innermost decides."""
+    kind = device(device_type or "cuda").type
+    found = [m for m in STATE.modes if isinstance(m, autocast) and m.device_type == kind]
+    return bool(found) and found[-1].enabled

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from .state import next_seq
 
 if TYPE_CHECKING:
-    from backends.dtypes import dtype
 
     from .tensor import Tensor
 
@@ -33,13 +32,13 @@ class Node:
     versions: tuple[Any, ...]
     params: tuple[Any, ...]
     shape: tuple[int, ...]
-    dtype: dtype
+    dtype: Any  # a backends.dtypes.dtype
     seq: int
     out: Any
     out_storage: Any
     hooks: Any  # Hooks, or None; a plain node has no value here
     # Only SlowNode spends slots on these: the dtype a rule computes in if not the inputs', the level it was recorded on.
-    compute: dtype | None = None
+    compute: Any = None
     level: Any = None
     outputs = 1
     reverse: Any = None  # of nodes that do not go by an entry's rules: (walk, gradient) -> gradients of the inputs

@@ -40,7 +40,7 @@ from backends.dtypes import (
 from . import defaults
 
 __all__ = [
-    "DIMENSIONED", "NUMBER", "OUTRANKED", "PROMOTED", "WITH_NUMBER", "ZERO_DIM", "can_cast", "check_cast",
+    "DIMENSIONED", "NUMBER", "OUTRANKED", "PROMOTED", "WITH_NUMBER", "ZERO_DIM", "c_type_name", "can_cast", "check_cast",
     "promote_types", "result_type", "scalar_type_name", "with_number",
 ]  # fmt: skip
 
@@ -55,6 +55,17 @@ _SCALAR_TYPE_NAMES = {
     int64: "Long", uint64: "UInt64", float16: "Half", bfloat16: "BFloat16", float32: "Float", float64: "Double",
     complex64: "ComplexFloat", complex128: "ComplexDouble",
 }  # fmt: skip
+
+
+_C_TYPE_NAMES = {
+    bool_: "bool", uint8: "unsigned char", int8: "signed char", int16: "short", int32: "int", int64: "long int", float16: "c10::Half",
+    bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>", complex128: "c10::complex<double>",
+}  # fmt: skip
+
+
+def c_type_name(d: dtype) -> str:
+    """The name that some error texts use for a dtype: that of its C++ type."""
+    return _C_TYPE_NAMES.get(d, d.name)
 
 
 def scalar_type_name(d: dtype) -> str:

@@ -152,7 +152,7 @@ def moved_dims(e: Entry) -> Any:
 
 def _narrowed(a: Tensor) -> Tensor:
     """Without the dimension that numbers were given, since theirs exists in name only."""
-    return T.squeeze(a, (1,)) if a.ndim == 2 else a  # type: ignore[no-any-return]
+    return T.squeeze(a, (1,)) if a.ndim == 2 else a
 
 
 def with_axis(a: Any, flag: Any, size: int) -> Any:

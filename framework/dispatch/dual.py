@@ -10,6 +10,7 @@ from framework.core.tensor import Tensor
 from .levels import Level, Wrapper, fresh
 from .registry import T
 from .schema import DIFFERENTIABLE, Entry
+from .slow import compute_dtype, operands
 
 
 class Dual(Wrapper):
@@ -64,7 +65,7 @@ def jvp_of(e: Entry, values: list[Any], tangents: list[Any], outs: tuple[Any, ..
     if e.linear == "each":
         terms = [e.call([t if j == i else v for j, (v, t) in enumerate(zip(values, tangents, strict=True))]) for i in live]
     elif e.deriv:
-        env = dict(zip(e.params, values, strict=True)) | {"out": out, "xp": T}
+        env = dict(zip(e.params, _promoted(e, values), strict=True)) | {"out": out, "xp": T}
         terms = [_times(r, env, tangents[i]) for i, r in zip(slots, e.vjp, strict=True) if tangents[i] is not None]
     else:
         return vjp_of_vjp(e, values, tangents, live, outs)
@@ -72,6 +73,15 @@ def jvp_of(e: Entry, values: list[Any], tangents: list[Any], outs: tuple[Any, ..
     for t in terms[1:]:
         total = total + t
     return shaped(total, out)
+
+
+def _promoted(e: Entry, values: list[Any]) -> list[Any]:
+    """The operands in the dtype that the rules compute in, as reverse mode hands them over."""
+    nums = operands(e, tuple(values))
+    if len({v.dtype for v in nums if isinstance(v, Tensor)}) < 2:
+        return values
+    compute = compute_dtype(e, tuple(values), nums)
+    return [T.astype(v, compute) if k == "Num" and isinstance(v, Tensor) else v for v, k in zip(values, e.order, strict=True)]
 
 
 def _lives(t: Any) -> bool:

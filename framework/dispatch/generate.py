@@ -23,7 +23,7 @@ from framework.core.shape import as_ints, wrap_dim, wrap_dims
 from framework.core.storage import Storage, View, refresh, storage_of
 from framework.core.tensor import FAST, Tensor
 
-from .schema import Entry
+from .schema import Entry, vjp_kernel
 
 new = object.__new__
 FLOATS = frozenset((float32, float64))
@@ -47,7 +47,8 @@ def function_of(e: Entry) -> Any:
         f.__kwdefaults__[last] = e.defaults.get(last)
     if "out" not in e.params:
         f.__kwdefaults__["out"] = None
-    f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
+    space = "" if "" in e.spaces or "method" in e.spaces or not e.spaces else e.spaces[0]
+    f.__doc__, f.__module__, f.__qualname__ = e.doc, f"framework.{space}".rstrip("."), e.name  # where pickle finds it
     f.entry = e  # type: ignore[attr-defined]
     return f
 
@@ -197,8 +198,10 @@ def fast_path(e: Entry) -> list[str]:
     named = ", ".join(value if p in e.params[: e.positional] else f"{p}={value}" for p, value in given)
     call = f"b.{e.name}({raw})" if is_primitive(e) else f"forward(b, {named})"
     if e.kernel:
-        call = f"b.{e.name}({raw}) if {e.name!r} in b.kernels else {call}"
-    lines += [f"            r = {call}"]
+        lines += [f"            r = b.{e.name}({raw}) if {e.name!r} in b.kernels else NotImplemented",
+                  f"            if r is NotImplemented: r = {call}"]  # fmt: skip
+    else:
+        lines += [f"            r = {call}"]
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     lines += [f"        except Exception: return slow(E, {arguments}, out)"]  # what went wrong is said there, in our words
     if e.view:
@@ -272,6 +275,10 @@ def reverse(e: Entry) -> str:
     if any(p in e.uses for p in e.static):
         lines += [f"    {''.join(p + ', ' for p in e.static)} = n.params"]
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
+        if e.kernel_vjp:
+            name, given = vjp_kernel(e, 0)
+            lines += [f"    r = xp.{name}({', '.join(given)}) if {name!r} in xp.kernels else NotImplemented",
+                      "    if r is not NotImplemented: return r"]  # fmt: skip
         return "\n".join([*lines, f"    return rule0({', '.join(e.vjp[0].names)})", ""])
     grads = []
     for i, (p, r) in enumerate(zip(e.nums, e.vjp, strict=True)):
@@ -279,7 +286,13 @@ def reverse(e: Entry) -> str:
             grads.append("None, ")
             continue
         names = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in r.names)
-        grads.append(f"{'g * ' if r.times else ''}rule{i}({names}) if e_{p} is not None else None, ")
+        call = f"{'g * ' if r.times else ''}rule{i}({names})"
+        if e.kernel_vjp:
+            name, given = vjp_kernel(e, i)
+            raw = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in given)
+            lines += [f"    r_{p} = xp.{name}({raw}) if e_{p} is not None and {name!r} in xp.kernels else NotImplemented"]
+            call = f"r_{p} if r_{p} is not NotImplemented else {call}"
+        grads.append(f"({call}) if e_{p} is not None else None, ")
     return "\n".join([*lines, f"    return ({''.join(grads)})", ""])
 
 

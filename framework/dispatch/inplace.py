@@ -279,7 +279,7 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
     """Wrappers are values: the base gets a new payload, and views of it replay."""
     if u.level is not x.level:
         u = x.level.lift(u)
-    base.adopt(u if base is x else T.write_view(base, u, x._view.without_base()))  # type: ignore[attr-defined]
+    base.adopt(u if base is x else T.write_view(base, u, x._view.without_base()))  # type: ignore[attr-defined, union-attr]
     for v in living(base.storage) if base.storage is not None else ():
         if v is not base and v._view is not None:
             v.adopt(replay(base, v._view))  # type: ignore[attr-defined]

@@ -3,4 +3,4 @@
 from framework.nn import functional, init, modules
 from framework.nn.modules import *  # noqa: F403
 from framework.nn.modules import Module
-from framework.nn.parameter import Buffer, Parameter
+from framework.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

@@ -6,6 +6,7 @@ from backends.dtypes import complex128, float64
 from framework.core.host import item
 from framework.core.promotion import scalar_type_name
 from framework.core.tensor import Tensor
+from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.errors import not_a_tensor
 from framework.dispatch.inplace import assigned
 from framework.dispatch.registry import T, attach, binary, op
@@ -41,7 +42,7 @@ def _wrapped(alpha, d):
     return alpha % (1 << 8 * d.itemsize) if d.kind == "u" else alpha
 
 
-@op(elementwise=True, linear="jointly", spaces=(), vjp=(lambda g: g, lambda g, alpha: g * alpha.conjugate()))
+@op(elementwise=True, batch=elementwise_batch, linear="jointly", spaces=(), vjp=(lambda g: g, lambda g, alpha: g * alpha.conjugate()))
 def add_scaled(xp, input: Num, other: Num, alpha):
     """input + alpha * other, rounded once."""
     return input + other * alpha
@@ -109,7 +110,7 @@ def _truncated(xp, input, other):
     return quotient + xp.astype(inexact, xp.dtype_of(quotient))
 
 
-_ROUNDED = dict(accept="iuf", check=T.floor_divide.entry.check, spaces=())
+_ROUNDED = dict(accept="iuf", batch=elementwise_batch, check=T.floor_divide.entry.check, spaces=())
 binary("div_trunc", _truncated, vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
 binary("div_floor", lambda xp, input, other: xp.floor_divide(input, other), vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
 
@@ -139,7 +140,7 @@ def true_divide(input: Num, other: Num):
 
 
 # ---------------------------------------------------------------- bounds
-@op(elementwise=True, exact=True, spaces=(), accept="biuf", vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),))
+@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="biuf", vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),))
 def clip(xp, input: Num, low, high):
     """input within [low, high], numbers of its dtype or None; nan stays."""
     if low is not None:
@@ -181,7 +182,7 @@ def _clamp_max(xp, g, input, min, max):
     return xp.where(won, g, xp.full((), 0, xp.like(g)))
 
 
-@op(elementwise=True, exact=True, spaces=(), accept="biuf", vjp=(_clamp_input, _clamp_min, _clamp_max))
+@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="biuf", vjp=(_clamp_input, _clamp_min, _clamp_max))
 def clamp_between(xp, input: Num, min: Num = None, max: Num = None):
     """input within [min, max]: tensors that broadcast, or None."""
     if min is not None:
@@ -242,7 +243,7 @@ def _lerp(xp, start, end, weight):
     return xp.where(near, start + weight * (end - start), end - (end - start) * (1 - weight))
 
 
-@op(elementwise=True, accept="fc", spaces=(), vjp=(lambda xp, g, weight: g * xp.conj(1 - weight), lambda xp, g, weight: g * xp.conj(weight),
+@op(elementwise=True, batch=elementwise_batch, accept="fc", spaces=(), vjp=(lambda xp, g, weight: g * xp.conj(1 - weight), lambda xp, g, weight: g * xp.conj(weight),
                                       lambda xp, g, input, end: g * xp.conj(end - input)))  # fmt: skip
 def lerp(xp, input: Num, end: Num, weight: Num):
     """input + weight * (end - input)."""
@@ -252,7 +253,7 @@ def lerp(xp, input: Num, end: Num, weight: Num):
 lerp_tensors = T.lerp
 
 
-@op(elementwise=True, accept="fc", spaces=(), linear="jointly", vjp=(lambda g, weight: g * (1 - weight).conjugate(),
+@op(elementwise=True, batch=elementwise_batch, accept="fc", spaces=(), linear="jointly", vjp=(lambda g, weight: g * (1 - weight).conjugate(),
                                                                    lambda g, weight: g * weight.conjugate()))  # fmt: skip
 def lerp_number(xp, input: Num, end: Num, weight):
     """input + weight * (end - input) for one number as weight."""
@@ -276,14 +277,14 @@ def _value_fits(name, value, *operands):
     return int(value) if d.category == 1 else value
 
 
-@op(elementwise=True, spaces=(), vjp=(lambda g: g, lambda xp, g, tensor2, value: g * xp.conj(tensor2) * value,
+@op(elementwise=True, batch=elementwise_batch, spaces=(), vjp=(lambda g: g, lambda xp, g, tensor2, value: g * xp.conj(tensor2) * value,
                                       lambda xp, g, tensor1, value: g * xp.conj(tensor1) * value))  # fmt: skip
 def addcmul(xp, input: Num, tensor1: Num, tensor2: Num, value):
     """input + value * tensor1 * tensor2, rounded once."""
     return input + tensor1 * tensor2 * value
 
 
-@op(elementwise=True, accept="fc", spaces=(), vjp=(
+@op(elementwise=True, batch=elementwise_batch, accept="fc", spaces=(), vjp=(
     lambda g: g, lambda xp, g, tensor2, value: g * xp.conj(value / tensor2),
     lambda xp, g, tensor1, tensor2, value: -g * xp.conj(value * tensor1 / (tensor2 * tensor2))))  # fmt: skip
 def addcdiv(xp, input: Num, tensor1: Num, tensor2: Num, value):

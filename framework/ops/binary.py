@@ -42,16 +42,16 @@ div = binary(
 )
 rsub = binary("rsub", doc="other - input.", forward=lambda xp, input, other: xp.sub(other, input), linear="jointly", vjp=(lambda g: -g, lambda g: g), check=_no_bool_minus,
               inplace=False)  # fmt: skip
-rdiv = binary("rdiv", doc="other / input.", forward=lambda xp, input, other: xp.div(other, input), dtype="float", spaces=(),
+rdiv = binary("rdiv", numbers="one", doc="other / input.", forward=lambda xp, input, other: xp.div(other, input), dtype="float", spaces=(),
               deriv=(lambda input, other: -(other / input) / input, lambda input: 1 / input), inplace=False)  # fmt: skip
-maximum = binary("maximum", doc="The greater of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
+maximum = binary("maximum", numbers="none", doc="The greater of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
-minimum = binary("minimum", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
+minimum = binary("minimum", numbers="none", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
-atan2 = binary("atan2", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", 
+atan2 = binary("atan2", numbers="none", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", 
                deriv=(lambda xp, input, other: _over_square(xp, other, input, other),
                       lambda xp, input, other: -_over_square(xp, input, input, other)), alias=("arctan2",))  # fmt: skip
-pow = binary("pow", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
+pow = binary("pow", numbers="one", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
                          lambda xp, g, input, other, out: g * xp.conj(_pow_exponent(xp, input, other, out))),
              check=lambda input, other: _no_negative_power(input, other))  # fmt: skip
 
@@ -105,38 +105,33 @@ def _no_zero_divisor(input, other):
         raise RuntimeError("ZeroDivisionError")
 
 
-floor_divide = binary(
-    "floor_divide",
+floor_divide = binary("floor_divide", numbers="one",
     doc="input / other rounded down. ZeroDivisionError as RuntimeError for integers.",
     accept="biuf",
     check=_no_zero_divisor,
 )
-remainder = binary("remainder", doc="What is left of input / other rounded down: has the sign of the divisor.", linear=None, accept="biuf", check=_no_zero_divisor,
+remainder = binary("remainder", numbers="one", doc="What is left of input / other rounded down: has the sign of the divisor.", linear=None, accept="biuf", check=_no_zero_divisor,
                    vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.floor_divide(input, other)))  # fmt: skip
-fmod = binary("fmod", doc="What is left of input / other rounded towards 0: has the sign of the dividend.", accept="biuf", check=_no_zero_divisor,
+fmod = binary("fmod", numbers="other", doc="What is left of input / other rounded towards 0: has the sign of the dividend.", accept="biuf", check=_no_zero_divisor,
               vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.trunc(input / other)))  # fmt: skip
 
 # ---------------------------------------------------------------- comparison and logic
-eq = binary("eq", doc="Whether input == other.", dtype=bool_, exact=True, inplace=True)
-ne = binary("ne", doc="Whether input != other.", dtype=bool_, exact=True, inplace=True, alias=("not_equal",))
-lt = binary("lt", doc="Whether input < other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less",))
-le = binary(
-    "le", doc="Whether input <= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less_equal",)
+eq = binary("eq", numbers="other", doc="Whether input == other.", dtype=bool_, exact=True, inplace=True)
+ne = binary("ne", numbers="other", doc="Whether input != other.", dtype=bool_, exact=True, inplace=True, alias=("not_equal",))
+lt = binary("lt", numbers="other", doc="Whether input < other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less",))
+le = binary("le", numbers="other", doc="Whether input <= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less_equal",)
 )
-gt = binary(
-    "gt", doc="Whether input > other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater",)
+gt = binary("gt", numbers="other", doc="Whether input > other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater",)
 )
-ge = binary(
-    "ge", doc="Whether input >= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater_equal",)
+ge = binary("ge", numbers="other", doc="Whether input >= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater_equal",)
 )
-logical_and = binary("logical_and", doc="Whether both elements are not 0.", dtype=bool_, exact=True, inplace=True)
-logical_or = binary("logical_or", doc="Whether an element is not 0.", dtype=bool_, exact=True, inplace=True)
-logical_xor = binary(
-    "logical_xor", doc="Whether one element is 0 and the other is not.", dtype=bool_, exact=True, inplace=True
+logical_and = binary("logical_and", numbers="none", doc="Whether both elements are not 0.", dtype=bool_, exact=True, inplace=True)
+logical_or = binary("logical_or", numbers="none", doc="Whether an element is not 0.", dtype=bool_, exact=True, inplace=True)
+logical_xor = binary("logical_xor", numbers="none", doc="Whether one element is 0 and the other is not.", dtype=bool_, exact=True, inplace=True
 )
-bitwise_and = binary("bitwise_and", doc="The bits set in both; `and` for bools.", accept="biu", exact=True)
-bitwise_or = binary("bitwise_or", doc="The bits set in either; `or` for bools.", accept="biu", exact=True)
-bitwise_xor = binary("bitwise_xor", doc="The bits set in one alone; `xor` for bools.", accept="biu", exact=True)
+bitwise_and = binary("bitwise_and", numbers="one", doc="The bits set in both; `and` for bools.", accept="biu", exact=True)
+bitwise_or = binary("bitwise_or", numbers="one", doc="The bits set in either; `or` for bools.", accept="biu", exact=True)
+bitwise_xor = binary("bitwise_xor", numbers="one", doc="The bits set in one alone; `xor` for bools.", accept="biu", exact=True)
 
 
 @op(linear="jointly", opaque=True, elementwise=True, exact=True, spaces=(),
@@ -149,11 +144,11 @@ def where(xp, condition: Index, input: Num, other: Num):
 
 # ---------------------------------------------------------------- operators
 attach(__add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv,
-       __pow__=pow, __rpow__=lambda self, other: pow(other, self), __floordiv__=floor_divide,
-       __rfloordiv__=lambda self, other: floor_divide(other, self), __mod__=remainder,
-       __rmod__=lambda self, other: remainder(other, self), __eq__=eq, __ne__=ne, __lt__=lt, __le__=le, __gt__=gt, __ge__=ge,
-       __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or, __ror__=bitwise_or, __xor__=bitwise_xor,
-       __rxor__=bitwise_xor, __neg__=T.neg, __pos__=T.positive, __abs__=T.abs, __invert__=T.bitwise_not, __hash__=object.__hash__)  # fmt: skip
+       __pow__=T.pow, __rpow__=lambda self, other: T.pow(other, self), __floordiv__=T.floor_divide,
+       __rfloordiv__=lambda self, other: T.floor_divide(other, self), __mod__=T.remainder,
+       __rmod__=lambda self, other: T.remainder(other, self), __eq__=T.eq, __ne__=T.ne, __lt__=T.lt, __le__=T.le, __gt__=T.gt, __ge__=T.ge,
+       __and__=T.bitwise_and, __rand__=T.bitwise_and, __or__=T.bitwise_or, __ror__=T.bitwise_or, __xor__=T.bitwise_xor,
+       __rxor__=T.bitwise_xor, __neg__=T.neg, __pos__=T.positive, __abs__=T.abs, __invert__=T.bitwise_not, __hash__=object.__hash__)  # fmt: skip
 attach(__iadd__=Tensor.add_, __isub__=Tensor.sub_, __imul__=Tensor.mul_, __itruediv__=Tensor.div_, __ipow__=Tensor.pow_,
        __ifloordiv__=Tensor.floor_divide_, __imod__=Tensor.remainder_, __iand__=Tensor.bitwise_and_, __ior__=Tensor.bitwise_or_,
        __ixor__=Tensor.bitwise_xor_)  # fmt: skip

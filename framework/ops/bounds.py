@@ -10,17 +10,12 @@ import numpy as np
 
 from backends.dtypes import bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from backends.dtypes import dtype as Dtype
+from framework.core.promotion import c_type_name
 from framework.dispatch.errors import not_implemented_for
 
-_C_NAMES = {float16: "c10::Half", bfloat16: "c10::BFloat16", float32: "float", float64: "double", bool_: "bool",
-            uint8: "unsigned char", int8: "signed char", int16: "short", int32: "int", int64: "long int"}  # fmt: skip
 DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}  # bits of the mantissa, with the hidden one
 _LARGEST = {float16: 65504.0, bfloat16: float.fromhex("0x1.fep127"), float32: float(np.finfo(np.float32).max),
             float64: float(np.finfo(np.float64).max)}  # fmt: skip
-
-
-def _c_name(d: Dtype) -> str:
-    return _C_NAMES.get(d, d.name)
 
 
 def check_uniform(d: Dtype, low: float, high: float) -> None:
@@ -31,11 +26,11 @@ def check_uniform(d: Dtype, low: float, high: float) -> None:
     largest = _LARGEST[real]
     for name, bound in (("from", low), ("to", high)):
         if isnan(bound) or abs(bound) > largest:
-            raise RuntimeError(f"uniform_: {name} is out of bounds for {_c_name(real)}, got {bound:g}")
+            raise RuntimeError(f"uniform_: {name} is out of bounds for {c_type_name(real)}, got {bound:g}")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > largest:
-        raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{_c_name(real)}>::max(), but found "
+        raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{c_type_name(real)}>::max(), but found "
                            f"to={high:g} and from={low:g} which result in to-from to exceed the limit")  # fmt: skip
 
 
@@ -78,9 +73,9 @@ def check_integers(d: Dtype, low: int, high: int) -> tuple[int, int]:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     for name, bound in (("from", low), ("to - 1", high - 1)):
         if not smallest <= bound <= largest:
-            raise RuntimeError(f"random_: {name} is out of bounds for {_c_name(d)}, got {bound}")
+            raise RuntimeError(f"random_: {name} is out of bounds for {c_type_name(d)}, got {bound}")
         if d.is_floating_point and abs(bound) > 1 << DIGITS[d]:
-            reach, kind = f"2^{DIGITS[d]}", _c_name(d)
+            reach, kind = f"2^{DIGITS[d]}", c_type_name(d)
             warnings.warn(f"{name} is out of bounds [-({reach}), {reach}]. Due to precision "
                           f"limitations {kind} can support discrete uniform distribution only within this range.",
                           UserWarning, stacklevel=4)  # fmt: skip

@@ -89,7 +89,7 @@ def as_int64(index: Tensor, op: str, text: str = "", kind: type[Exception] = Run
     """An int32 or int64 index as int64; `kind` with PyTorch's text for any other dtype."""
     if index.dtype is int64:
         return index
-    if index.dtype is int32:
+    if index.dtype is int32 or not index.numel():  # an index without elements may have any dtype
         return T.to_dtype(index, int64)
     raise kind(text or f"{op}(): Expected dtype int32/int64 for index but got: {scalar_type_name(index.dtype)}")
 

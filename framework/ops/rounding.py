@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from backends.dtypes import bfloat16, float16, float32, float64
 from framework.core.tensor import Tensor, make
+from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.registry import T, op, unary
 from framework.dispatch.schema import Num
 
-frac = unary("frac", lambda xp, input: input - xp.trunc(input), accept="f", linear=None, deriv=(lambda xp, input: xp.full(tuple(input.shape), 1, xp.like(input)),))
+frac = unary("frac", lambda xp, input: input - xp.trunc(input), accept="f", batch=elementwise_batch, deriv=(lambda xp, input: xp.full(tuple(input.shape), 1, xp.like(input)),))
 
 
 def _zero(xp, g):
     return xp.full(tuple(g.shape), 0, xp.like(g))
 
 
-_ROUND = dict(elementwise=True, spaces=())
+_ROUND = dict(elementwise=True, batch=elementwise_batch, spaces=())
 
 
 @op(opaque=True, exact=True, accept="iuf", vjp=(_zero,), **_ROUND)
@@ -65,7 +66,7 @@ def _replaced_vjp(xp, g, input):
     return xp.complex(xp.where(bad(xp.real(input)), zero, xp.real(g)), xp.where(bad(xp.imag(input)), zero, xp.imag(g)))
 
 
-@op(elementwise=True, exact=True, accept="fc", spaces=(), vjp=(_replaced_vjp,))
+@op(elementwise=True, batch=elementwise_batch, exact=True, accept="fc", spaces=(), vjp=(_replaced_vjp,))
 def nan_replaced(xp, input: Num, nan, posinf, neginf):
     """nan and infinities replaced by numbers; None: the largest or smallest of the dtype."""
     return _replaced(xp, input, nan, posinf, neginf)
@@ -96,7 +97,7 @@ def isneginf(input: Num):
 
 
 def _nowhere(input):
-    return T.logical_and(T.ne(input, input), True)
+    return T.ne(input, input)
 
 
 # ---------------------------------------------------------------- membership
@@ -113,7 +114,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         raise RuntimeError("Unsupported input type encountered for isin(): complex")
     wanted = T.reshape(test_elements, (-1,))
     if not wanted.numel():
-        found = T.logical_and(T.ne(elements, elements), False)
+        found = T.lt(elements, elements)
     elif wanted.numel() <= 16:
         found = T.any(T.eq(T.unsqueeze(elements, (elements.ndim,)), wanted), (elements.ndim,))
     else:

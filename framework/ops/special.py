@@ -6,6 +6,7 @@ from math import log as _ln
 from math import pi, sqrt
 
 from framework.core.defaults import get_default_dtype
+from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.inplace import assigned
 from framework.dispatch.registry import T, attach, binary, op, unary
 from framework.dispatch.schema import Num
@@ -29,10 +30,10 @@ lgamma = unary("lgamma", deriv=(lambda xp, input: xp.digamma(input),), **_BOTH |
 digamma = unary("digamma", deriv=(lambda xp, input: xp.polygamma(input, 1),), **_BOTH | {"alias": ("psi",)})
 
 
-@op(opaque=True, elementwise=True, dtype="float", accept="biuf", spaces=(), deriv=(lambda xp, input, n: xp.polygamma(input, n + 1),))
-def polygamma(xp, input: Num, n):
-    """The n-th derivative of digamma."""
-    return xp.polygamma(input, n)
+@op(opaque=True, elementwise=True, dtype="float", accept="biuf", spaces=(), deriv=(lambda xp, input, order: xp.polygamma(input, order + 1),))
+def polygamma(xp, input: Num, order):
+    """The derivative of digamma of an order."""
+    return xp.polygamma(input, order)
 
 
 polygamma_of = T.polygamma
@@ -101,7 +102,7 @@ def _logit_vjp(xp, g, input, eps):
     return zero_where(xp, xp.logical_not(inside), g / (safe * (1 - safe)))
 
 
-@op(elementwise=True, inplace=True, vjp=(_logit_vjp,), **_BOTH)
+@op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_logit_vjp,), **_BOTH)
 def logit(xp, input: Num, eps=None):
     """log(input / (1 - input)); with `eps`, of input clamped to [eps, 1 - eps]."""
     if eps is not None:
@@ -117,7 +118,7 @@ def _sinc_vjp(xp, g, input):
     return zero_where(xp, nowhere, g * xp.conj((xp.cos(x) - xp.sin(x) / safe) / safe * pi))
 
 
-@op(elementwise=True, inplace=True, vjp=(_sinc_vjp,), dtype="float", spaces=("", "special"))
+@op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_sinc_vjp,), dtype="float", spaces=("", "special"))
 def sinc(xp, input: Num):
     """sin(pi input) / (pi input), and 1 at 0."""
     x = input * pi
@@ -127,24 +128,30 @@ def sinc(xp, input: Num):
 
 
 # ---------------------------------------------------------------- products with logarithms
+def _both(xp, x, y):
+    """Two operands, numbers among them as 0-d arrays."""
+    if isinstance(x, (bool, int, float)):
+        return xp.full((), x, xp.like(y)), y
+    return x, xp.full((), y, xp.like(x)) if isinstance(y, (bool, int, float)) else y
+
+
 def _times_log(xp, log, x, y):
     """x * log(y): 0 where x is 0, nan where y is nan."""
+    x, y = _both(xp, x, y)
     zero = xp.logical_and(x == 0, xp.logical_not(xp.isnan(y)))
     return zero_where(xp, zero, x * log(y))
 
 
-def _xlogy_x(xp, g, input, other):
-    return zero_where(xp, xp.logical_and(input == 0, other <= 0), g * xp.log(other))
+def _times_log_vjp(xp, g, log, x, y, edge):
+    """The gradient of the factor: log(y), but 0 where the product was set to 0 and log(y) is not a number."""
+    x, y = _both(xp, x, y)
+    return zero_where(xp, xp.logical_and(x == 0, y <= edge), g * log(y))
 
 
-def _xlog1py_x(xp, g, input, other):
-    return zero_where(xp, xp.logical_and(input == 0, other <= -1), g * xp.log1p(other))
-
-
-xlogy = binary("xlogy", lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True,
-               vjp=(_xlogy_x, lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
-xlog1py = binary("xlog1py", lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False,
-                 vjp=(_xlog1py_x, lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
+xlogy = binary("xlogy", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True, batch=elementwise_batch,
+               vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0), lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
+xlog1py = binary("xlog1py", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False, batch=elementwise_batch,
+                 vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1), lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
 
 
 # ---------------------------------------------------------------- sums of exponentials of two
@@ -153,7 +160,7 @@ def _ratio(xp, a, b, grow):
     return 1 / (1 + grow(zero_where(xp, xp.eq(a, b), b - a)))
 
 
-logaddexp = binary("logaddexp", inplace=False, accept="fc", vjp=(
+logaddexp = binary("logaddexp", numbers="none", inplace=False, accept="fc", vjp=(
     lambda xp, g, input, other: g * xp.conj(_ratio(xp, input, other, xp.exp)), lambda xp, g, input, other: g * xp.conj(_ratio(xp, other, input, xp.exp))))  # fmt: skip
-logaddexp2 = binary("logaddexp2", inplace=False, accept="f", vjp=(
+logaddexp2 = binary("logaddexp2", numbers="none", inplace=False, accept="f", vjp=(
     lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2)))  # fmt: skip

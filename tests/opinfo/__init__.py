@@ -108,3 +108,6 @@ def binary(name: str, reference: Callable[..., Any], low: float = -2.0, high: fl
             yield Sample((draw(2, 3, low=low, high=high), int(number) if draw.dtype in ("int64", "int32") else number))
 
     return OpInfo(name, samples, reference, **{"inplace": True} | fields)
+
+
+unary_row, binary_row = unary, binary  # names that no family's module has: importing `binary.py` hides the function of that name here

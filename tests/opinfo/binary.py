@@ -21,7 +21,8 @@ def _condition(draw):
 
 
 def _compare(name, reference):
-    return OpInfo(name, lambda draw: binary(name, reference).samples(draw), reference, dtypes=REAL, grad=False, inplace=False)
+    number = None if name.startswith("logical") else 1.5  # these take no Python numbers
+    return OpInfo(name, lambda draw: binary(name, reference, number=number).samples(draw), reference, dtypes=REAL, grad=False, inplace=False)
 
 
 ROWS = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import OpInfo, Sample, binary
+from . import OpInfo, Sample
 from .shape import zeros
 from .view import _of
 

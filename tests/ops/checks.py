@@ -38,6 +38,8 @@ def convert(value: Any, f: Callable[[Any], Any]) -> Any:
         return f(value)
     if isinstance(value, (tuple, list)):
         return type(value)([convert(v, f) for v in value])
+    if isinstance(value, dict):
+        return {k: convert(v, f) for k, v in value.items()}
     return value
 
 

@@ -1,0 +1,5 @@
+"""Helpers around modules: packed sequences (`rnn`)."""
+
+from . import rnn
+
+__all__ = ["rnn"]
