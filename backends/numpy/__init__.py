@@ -7,19 +7,19 @@ import numpy as np
 
 from ..base import Array
 from ..numpy_like import NumpyLike
-from . import fused
+from . import fused, norm
 from .optimizers import Optimizers
 from .products import SMALL, matmul
 from .rows import add_rows
 
 
-class Numpy(fused.Fused, Optimizers, NumpyLike):
+class Numpy(fused.Fused, norm.Normalisation, Optimizers, NumpyLike):
     """Primitives on NumPy arrays."""
 
     name = "cpu"
     device_type = "cpu"
     device_index = None
-    kernels = NumpyLike.kernels | fused.KERNELS | {"adam_step", "sgd_step"}
+    kernels = NumpyLike.kernels | fused.KERNELS | norm.KERNELS | {"adam_step", "sgd_step"}
 
     def __init__(self) -> None:
         super().__init__(np)
