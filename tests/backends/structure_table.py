@@ -5,11 +5,8 @@ An argument that is a NumPy array becomes a native one; everything else is passe
 
 from __future__ import annotations
 
-import bisect
-import math
 from typing import Any, NamedTuple
 
-import mpmath
 import numpy as np
 
 from backends import dtypes as dt
@@ -141,15 +138,6 @@ def _views() -> list[Case]:
         Case("angle", "real", dt.float32, (f4,), np.array([0, 0, 0, np.nan], np.float32), 2),
         Case("angle", "negative", dt.float64, (np.array([-2.0, 2.0]),), np.array([np.pi, 0]), 1),
     ]
-    for d in (dt.float32, dt.float64):
-        x = np.array([0.5, 1, 2.25, 7, 30], d.name)
-        for n in (1, 3):
-            want = np.array([float(mpmath.psi(n, float(v))) for v in x])
-            cases.append(Case("polygamma", str(n), d, (x, n), rounded(want, d), 8))
-        x = np.array([0.0, 1, -3.7, 1e-30, 1e30, 0.5], d.name)
-        pairs = [math.frexp(v) for v in x.tolist()]
-        want = np.array([m for m, _ in pairs], d.name), np.array([e for _, e in pairs], np.int32)
-        cases.append(Case("frexp", "", d, (x,), want))
     return cases
 
 
@@ -237,38 +225,6 @@ def _scans_and_order() -> list[Case]:
     cases.append(Case("sort", "0-d", dt.float32, (one, 0, False, True), (one, np.array(0))))
     none = np.zeros((2, 0), np.float32)
     cases.append(Case("sort", "empty", dt.float32, (none, 1, False, True), (none, none.astype(np.int64))))
-    return cases
-
-
-def _running() -> list[Case]:
-    cases = []
-    for d in (dt.float32, dt.float64, dt.int64, dt.uint8, dt.bool_):
-        x = block(d, (3, 7))
-        if d.is_floating_point:
-            x[1, 2] = np.nan
-        for axis in (0, 1):
-            for name, better in (("cummax", lambda a, b: a >= b), ("cummin", lambda a, b: a <= b)):
-                rows, at = np.moveaxis(x.copy(), axis, 0), np.zeros(np.moveaxis(x, axis, 0).shape, np.int64)
-                for i in range(1, len(rows)):
-                    for j in range(rows.shape[1]):
-                        new = rows[i, j] != rows[i, j] or (
-                            rows[i - 1, j] == rows[i - 1, j] and better(rows[i, j], rows[i - 1, j])
-                        )
-                        at[i, j] = i if new else at[i - 1, j]
-                        rows[i, j] = rows[i, j] if new else rows[i - 1, j]
-                want = np.ascontiguousarray(np.moveaxis(rows, 0, axis)), np.ascontiguousarray(np.moveaxis(at, 0, axis))
-                cases.append(Case(name, str(axis), d, (x, axis), want))
-    for d in (dt.float32, dt.float64):
-        x = 40 * block(d, (3, 7))
-        want = np.stack([[np.log(np.exp(wide(r[: i + 1])).sum()) for i in range(len(r))] for r in x])
-        cases.append(Case("logcumsumexp", "1", d, (x, 1), rounded(want, d), 8, 1.0))
-        edges, values = np.array([-1.0, 0.5, 0.5, 2], d.name), np.array([[0.5, -3], [9, 0.6]], d.name)
-        for right, f in ((False, bisect.bisect_left), (True, bisect.bisect_right)):
-            want = np.array([[f(edges.tolist(), v) for v in row] for row in values.tolist()])
-            cases.append(Case("searchsorted", f"shared-{right}", d, (edges, values, right), want))
-            rows = np.stack([edges, edges + 5])
-            want = np.array([[f(r, v) for v in row] for r, row in zip(rows.tolist(), values.tolist())])
-            cases.append(Case("searchsorted", f"rows-{right}", d, (rows, values, right), want))
     return cases
 
 
@@ -373,5 +329,5 @@ def _products() -> list[Case]:
     return cases
 
 
-CASES = [*_shapes(), *_views(), *_reductions(), *_scans_and_order(), *_running(), *_indexing(), *_products()]
+CASES = [*_shapes(), *_views(), *_reductions(), *_scans_and_order(), *_indexing(), *_products()]
 SPECIAL_VALUES = {d: numbers(d) for d in dt.ALL}
