@@ -9,7 +9,7 @@ from ..base import Array
 from ..numpy_like import NumpyLike
 from . import fused, norm
 from .optimizers import Optimizers
-from .pool import pool
+from .pool import pool as workers
 from .products import SMALL, matmul
 from .rows import add_rows
 from .windows import Windows
@@ -25,7 +25,7 @@ class Numpy(fused.Fused, norm.Normalisation, Optimizers, Windows, NumpyLike):
 
     def __init__(self) -> None:
         super().__init__(np)
-        pool.rest_blas()
+        workers.rest_blas()  # two pools of threads would spin against each other
 
     def softmax(self, x: Array, dim: int) -> Array:
         out = self._along_rows("softmax", dim, x)
