@@ -10,8 +10,8 @@ import pytest
 from scipy import special
 
 import framework
-from backends.numpy import fused, kernels, norm
-from backends.numpy import pool as pools
+from backends.numpy import fused, kernels, norm, windows
+from backends.numpy.pool import pool
 from backends.registry import load, parse
 from framework.dispatch.registry import ENTRIES
 from framework.dispatch.schema import vjp_kernel
@@ -30,11 +30,12 @@ def _any_size(monkeypatch):
     monkeypatch.setattr(fused, "SMALL", 1)
     monkeypatch.setattr(fused, "PART", 8)
     monkeypatch.setattr(norm, "SMALL", 1)
+    monkeypatch.setattr(windows, "SMALL", 1)
     monkeypatch.setattr(norm, "PART", 8)
-    before = pools.pool.size
-    pools.pool.resize(3)
+    before = pool.size
+    pool.resize(3)
     yield
-    pools.pool.resize(before)
+    pool.resize(before)
 
 
 def normal(shape, dtype="float32", seed=0, scale=3.0):
@@ -259,6 +260,19 @@ def test_derivatives_of_primitives(name):
     g.flat[:4], out.flat[:4] = [np.nan, np.inf, 0, -np.inf], [-1, -1, 1, 1]
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(getattr(CPU, f"{name}_vjp")(g, out), rule(name, g=g, out=out), rtol=1e-6, atol=1e-6)
+
+
+# ---------------------------------------------------------------- convolution
+@BOTH
+@pytest.mark.parametrize("stride, padding, dilation", (((1, 1), (1, 1), (1, 1)), ((2, 1), (0, 2), (1, 2)), ((1, 1), (2, 2), (2, 1)), ((1, 2), (3, 3), (1, 1))), ids=str)
+def test_depthwise(stride, padding, dilation, dtype):
+    x, w, b = normal((3, 5, 9, 8), dtype, 0, 1.0), normal((5, 1, 3, 2), dtype, 1, 1.0), normal(5, dtype, 2)
+    places = (stride, padding, dilation, 5)
+    y = CPU.conv_bias(x, w, b, *places)
+    close(y, FROZEN.conv_bias(x, w, b, *places), dtype, 10)
+    g = normal(y.shape, dtype, 3, 1.0)
+    close(CPU.conv_input(g, w, *places, (9, 8)), FROZEN.conv_input(g, w, *places, (9, 8)), dtype, 10)
+    close(CPU.conv_weight(x, g, *places, (3, 2)), FROZEN.conv_weight(x, g, *places, (3, 2)), dtype, 50)
 
 
 # ---------------------------------------------------------------- the protocol
