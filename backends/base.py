@@ -1,8 +1,8 @@
 """What a backend is: a namespace of primitives on one library's arrays, and a few facts about it.
 
-A backend *is* the `xp` that forwards and derivative rules receive. Names and positional order are those of the op entries,
-arithmetic is written with operators. It may assume operands that are validated, of one dtype and broadcastable: promotion,
-checks, defaults and error texts belong to the framework and are never repeated here.
+A backend *is* the `xp` that forwards and derivative rules receive. Names and positional order are those of the op
+entries, arithmetic is written with operators. It may assume operands that are validated, of one dtype and
+broadcastable: promotion, checks, defaults and error texts belong to the framework and are never repeated here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ Dims = tuple[int, ...]
 class Capabilities:
     """Facts that decide which path the framework takes on a backend.
 
-    aliasing: slices are views and arrays are writable in place. lazy: results are computed when read. guards_indices: an
-    index out of range raises instead of reading foreign memory. writes_out: elementwise primitives take a result array as
-    one more positional argument. dtypes: what arrays can hold natively; the rest runs on the host.
+    aliasing: slices are views and arrays are writable in place. lazy: results are computed when read.
+    guards_indices: an index out of range raises instead of reading foreign memory. writes_out: elementwise
+    primitives take a result array as one more positional argument. dtypes: what arrays can hold natively; the rest
+    runs on the host.
     """
 
     aliasing: bool
@@ -43,7 +44,9 @@ class Geometry:
 
 
 class Backend(Protocol):
-    """The members that are no ops. Primitives are looked up by the op entries' names; see `array_api.py` for all of them."""
+    """The members that are no ops. Primitives are looked up by the op entries' names; see `array_api.py` for all of
+    them.
+    """
 
     name: str
     device_type: str
@@ -54,7 +57,9 @@ class Backend(Protocol):
     kernels: frozenset[str]
 
     def asarray(self, a: Any, dtype: dtype | None = None) -> Array:
-        """A native array of `a` (a NumPy or native array); shares memory where the library can and no cast is needed."""
+        """A native array of `a` (a NumPy or native array); shares memory where the library can and no cast is
+        needed.
+        """
 
     def to_numpy(self, a: Array) -> Any:
         """A NumPy array of the same values (bfloat16 as ml_dtypes.bfloat16); shares memory on the host's own arrays."""

@@ -15,8 +15,8 @@ class dtype:
     """An element type. There is one object for each; the class makes no others.
 
     Attributes: `name`; `itemsize` in bytes; `kind`, one of "b" (bool), "i", "u", "f", "c"; `category`, the rank that
-    promotion compares: 0 bool, 1 integral, 2 floating, 3 complex; `compute`, the dtype that arithmetic runs in before the
-    result is rounded once (float32 for the half types, else itself).
+    promotion compares: 0 bool, 1 integral, 2 floating, 3 complex; `compute`, the dtype that arithmetic runs in
+    before the result is rounded once (float32 for the half types, else itself).
     """
 
     __slots__ = ("category", "compute", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind",

@@ -1,4 +1,6 @@
-"""What NumPy and CuPy share: everything is written with the module passed in, so what runs on NumPy is what CUDA runs."""
+"""What NumPy and CuPy share: everything is written with the module passed in, so what runs on NumPy is what CUDA
+runs.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views, Order, Special):
         self.array = np.ndarray  # the exact type a result must have; NumPy's 0-d results are scalars and are wrapped
         self.native = _Native(np)
         self.framework_dtype = _Framework({n: d for d, n in self.native.items()})
-        for ours, theirs in ({o: t for o, t in ELEMENTWISE.items()} | _RENAMED | _MORE).items():
+        for ours, theirs in (ELEMENTWISE | _RENAMED | _MORE).items():
             if not hasattr(type(self), ours):
                 setattr(self, ours, getattr(np, theirs))
 
@@ -154,7 +156,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views, Order, Special):
 
     def slice(self, x: Array, key: tuple[Any, ...]) -> Array:
         view = x[key]
-        return view if type(view) is self.array else x[(*key, ...)]  # the dots make x[0] of a vector a 0-d view, not a scalar
+        return view if type(view) is self.array else x[(*key, ...)]  # the dots make x[0] a 0-d view, not a scalar
 
     def slice_put(self, g: Array, key: tuple[Any, ...], shape: Shape) -> Array:
         r = self.np.zeros(shape, g.dtype)

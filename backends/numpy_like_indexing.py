@@ -102,6 +102,7 @@ class Indexing(ArrayAPI):
         return self.np.stack(self.np.unravel_index(self.positions(x), x.shape), 1)
 
     def positions(self, x: Array) -> Array:
+        """The row-major positions of the elements that are not zero."""
         return self.np.nonzero(x.reshape(-1))[0]
 
     # ---------------------------------------------------------------- writes through a native view

@@ -1,4 +1,6 @@
-"""Special functions of NumPy and CuPy: those of `scipy.special` and `cupyx.scipy.special`, imported when first called."""
+"""Special functions of NumPy and CuPy: those of `scipy.special` and `cupyx.scipy.special`, imported when first
+called.
+"""
 
 from __future__ import annotations
 

@@ -33,13 +33,16 @@ class Views(ArrayAPI):
         return x.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
     def strided(self, x: Array, size: Shape, stride: tuple[int, ...], shift: int, geometry: Any) -> Array:
+        """A view of x by strides in elements, which begins `shift` elements from its first one in memory."""
         item = x.dtype.itemsize
         return self._strided(x, size, tuple([s * item for s in stride]), shift * item)
 
     def strided_read(self, x: Array, size: Shape, stride: tuple[int, ...], offset: int) -> Array:
+        """A copy of the elements of x, in row-major order, at these strides."""
         return self._at(self.np.ascontiguousarray(x), Geometry(size, stride, offset)).copy()
 
     def strided_put(self, g: Array, count: int, stride: tuple[int, ...], offset: int) -> Array:
+        """`count` zeros, with the elements of `g` added where `strided_read` finds them."""
         flat = self.np.zeros(count, g.dtype)
         at = self._positions(flat, Geometry(g.shape, stride, offset))
         self._add_at(flat, (self.np.broadcast_to(at, g.shape),), g)
@@ -56,12 +59,14 @@ class Views(ArrayAPI):
 
     # ---------------------------------------------------------------- sliding windows along one dimension
     def windows(self, x: Array, dim: int, size: int, step: int) -> Array:
+        """Slices of `size` elements along `dim`, every `step`, the elements of each in a new last dimension."""
         count = (x.shape[dim] - size) // step + 1
         shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
         strides = (*x.strides[:dim], x.strides[dim] * step, *x.strides[dim + 1 :], x.strides[dim])
         return self._strided(x, shape, strides)
 
     def windows_put(self, g: Array, dim: int, length: int, step: int) -> Array:
+        """The transpose of `windows`: elements that several windows share are added up."""
         r = self.np.zeros((*g.shape[:dim], length, *g.shape[dim + 1 : -1]), g.dtype)
         lead, count = (slice(None),) * dim, g.shape[dim]
         for k in range(g.shape[-1] if count else 0):
@@ -73,6 +78,7 @@ class Views(ArrayAPI):
         return self._diagonal(x, offset, dim1, dim2)
 
     def diagonal_put(self, g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
+        """Zeros of that shape with `g` on a diagonal."""
         r = self.np.zeros(shape, g.dtype)
         self._diagonal(r, offset, dim1, dim2)[...] = g
         return r
@@ -86,21 +92,26 @@ class Views(ArrayAPI):
 
     # ---------------------------------------------------------------- elements read as other numbers
     def view_dtype(self, x: Array, dtype: dtype) -> Array:
+        """The same bits as elements of another dtype; the last dimension changes with their size."""
         return x.view(self.native[dtype])
 
     def view_as_real(self, x: Array) -> Array:
+        """Real and imaginary part along a new last dimension."""
         x = self.np.asarray(x)
         size = x.real.dtype.itemsize
         return self._strided(x.real, (*x.shape, 2), (*x.strides, size))
 
     def view_as_complex(self, x: Array) -> Array:
+        """Undoes `view_as_real`."""
         whole = self.np.dtype("complex64" if x.dtype.itemsize == 4 else "complex128")
         if x.strides[-1] != x.itemsize:
             x = self.np.ascontiguousarray(x)
         return x.view(whole)[..., 0]
 
     def complex(self, real: Array, imag: Array) -> Array:
-        r = self.np.empty(self.np.broadcast_shapes(real.shape, imag.shape), self.np.result_type(real.dtype, self.np.complex64))
+        """The complex array with these parts."""
+        shape = self.np.broadcast_shapes(real.shape, imag.shape)
+        r = self.np.empty(shape, self.np.result_type(real.dtype, self.np.complex64))
         r.real, r.imag = real, imag
         return r
 
@@ -112,5 +123,6 @@ class Views(ArrayAPI):
 
     # ---------------------------------------------------------------- order in memory
     def contiguous(self, x: Array, order: tuple[int, ...]) -> Array:
+        """A copy whose dimensions lie in memory in that order."""
         back = sorted(range(x.ndim), key=order.__getitem__)
         return self.np.array(x.transpose(order), order="C").transpose(back)

@@ -1,5 +1,6 @@
 """PyTorch's API in Python you can read: tensors and autograd on NumPy, CuPy and MLX."""
 
+import math as _math
 from importlib import import_module as _import_module
 
 from framework import _shadow_check
@@ -11,10 +12,12 @@ from backends.dtypes import (
     uint32, uint64,
 )  # fmt: skip
 from framework.core.defaults import get_default_dtype, set_default_dtype
+from framework.core.dtype_info import finfo, iinfo
 from framework.core.device import device, get_default_device, set_default_device
 from framework.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from framework.core.shape import Size
 from framework.core.tensor import Tensor
+from framework.core.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 
 from . import ops as _ops
 from . import autograd, func, linalg, special
@@ -37,6 +40,7 @@ from .random import (
 
 bool = bool_
 float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
+inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 __version__ = "0.1.0"
 
 _ABOVE = ("accelerator", "amp", "backends", "config", "cuda", "nn", "optim", "utils")

@@ -137,6 +137,16 @@ class Cupy(NumpyLike):
             reach *= 2
         return r
 
+    def polygamma(self, x: Array, n: int) -> Array:
+        return super().polygamma(x, cupy.asarray(n, x.dtype))
+
+    def softmax(self, x: Array, dim: int) -> Array:
+        if not x.ndim or not x.size:
+            return cupy.exp(x - x)
+        e = cupy.exp(x - x.max(dim, None, True))
+        e /= e.sum(dim, None, None, True)
+        return e
+
     # ---------------------------------------------------------------- indexing
     def _add_at(self, r: Array, at: tuple[Any, ...], src: Array) -> None:
         """Atomic addition. In two's complement int64 adds as uint64 does; small integers add in int32 and wrap."""

@@ -247,7 +247,7 @@ class Elementwise(Arrays):
         turned = mx.where(mx.less(x, 0), mx.array(3.141592653589793, d), mx.array(0, d))
         return mx.where(mx.isnan(x), x, turned) if is_float(x) else turned
 
-    # ---------------------------------------------------------------- special functions: missing, or of float32 accuracy
+    # ---------------------------------------------------------------- special functions: missing, or inaccurate
     def erfc(self, x: Array) -> Array:
         return self._on_host("erfc", x)
 

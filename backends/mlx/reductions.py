@@ -126,7 +126,9 @@ class Reductions(Arrays):
 
     def logcumsumexp(self, x: Array, dim: int) -> Array:
         """MLX has one without this accuracy in float64, and none for complex numbers."""
-        return mx.logcumsumexp(x, axis=dim) if x.dtype == mx.float32 and x.ndim and x.size else self._on_host("logcumsumexp", x, dim)
+        if x.dtype == mx.float32 and x.ndim and x.size:
+            return mx.logcumsumexp(x, axis=dim)
+        return self._on_host("logcumsumexp", x, dim)
 
     def searchsorted(self, x: Array, values: Array, right: bool) -> Array:
         """On the host: missing."""

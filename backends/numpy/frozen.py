@@ -1,7 +1,7 @@
 """The `frozen` device: NumPy that behaves like MLX, for tests.
 
-Results are read-only and slices are values, so every path for backends without aliasing runs on any machine; it has no fused
-kernels, so every formula runs too.
+Results are read-only and slices are values, so every path for backends without aliasing runs on any machine; it has
+no fused kernels, so every formula runs too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NumPy's floating-point error state: division by zero, overflow and invalid values give inf and nan without a warning.
 
-Setting it for every operation costs as much as three additions, so it is set once per context (thread, or task of an event
-loop) and only tested afterwards: `state() is QUIET`. A state the user chose with `numpy.seterr` or `numpy.errstate` is left
-alone outside our own calls; `quiet()` then sets ours for the duration of one call.
+Setting it for every operation costs as much as three additions, so it is set once per context (thread, or task of an
+event loop) and only tested afterwards: `state() is QUIET`. A state the user chose with `numpy.seterr` or
+`numpy.errstate` is left alone outside our own calls; `quiet()` then sets ours for the duration of one call.
 """
 
 from __future__ import annotations

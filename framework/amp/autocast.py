@@ -17,7 +17,7 @@ from framework.dispatch.registry import T
 from framework.dispatch.schema import Entry
 
 DEFAULT = {"cpu": bfloat16, "cuda": float16, "mps": float16}
-LOWER = frozenset(("matmul", "linear", "bilinear", "conv", "conv_transpose", "add_matmul"))
+LOWER = frozenset(("add_matmul", "attention", "bilinear", "conv", "conv_bias", "conv_input", "conv_transpose", "linear", "matmul"))
 
 
 class autocast(Mode):

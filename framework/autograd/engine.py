@@ -34,7 +34,7 @@ def run(roots: Sequence[Node], gradients: Sequence[Tensor], *, retain_graph: boo
     Returns the gradient of each node in `inputs` that was reached, as a Tensor.
     """
     order, useful = plan(roots, inputs)
-    levels = any([n.level is not None for n in order if not n.plain]) or any(g.level is not None for g in gradients)
+    levels = any([n.level is not None for n in order if type(n) is not Node]) or any(g.level is not None for g in gradients)
     backend = gradients[0].backend
     tensors = create_graph or levels or crosses(order) or any(g.backend is not backend for g in gradients)
     with quiet(), grad_enabled(tensors and (create_graph or levels and STATE.grad)):
@@ -69,7 +69,7 @@ def plan(roots: Sequence[Node], inputs: Sequence[Node] | None) -> tuple[list[Nod
 
 def crosses(order: list[Node]) -> bool:
     """Whether the graph moves values from one device to another."""
-    return any([n.entry is not None and n.entry.name == "to_device" for n in order if not n.plain])
+    return any([n.entry is not None and n.entry.name == "to_device" for n in order if type(n) is not Node])
 
 
 class _Walk:
@@ -94,14 +94,14 @@ class _Walk:
             g = pop(n, None)
             if g is None:
                 continue
-            if arrays and n.plain:  # its generated reverse, raw arrays
+            if type(n) is Node and arrays:  # a plain node: its generated reverse, raw arrays
                 if wanted is not None and n in wanted:
                     self.found[n] = g
                     if not self.feeds(n):
                         continue
                 if n.saved is None and n.entry.saves:
                     freed(n)
-                out = n.backward_arrays(g, backend)
+                out = n.entry.backward(n, g, backend)
                 if not keep:
                     n.saved = n.out = n.out_storage = None
             else:
@@ -133,12 +133,9 @@ class _Walk:
         The hooks on the gradient itself come first; what they leave is the gradient that is retained, and that the caller asked
         for. Then come the hooks before the node, the node, the hooks after it: these only if the node runs at all.
         """
-        if n.plain:
-            hooks = None
-        else:
-            hooks = n.hooks
-            if hooks is not None:
-                g = run_tensor_hooks(self, n, g)
+        hooks = None if type(n) is Node else n.hooks
+        if hooks is not None:
+            g = run_tensor_hooks(self, n, g)
         if self.wanted is not None and n in self.wanted:
             self.found[n] = g
         if type(n) is Leaf:
@@ -155,6 +152,8 @@ class _Walk:
             return None
         if hooks is not None and hooks.pre:
             g = run_pre_hooks(self, n, g)
+            if g is None:  # there is no gradient any more
+                return None
         if n.saved is None and n.entry.saves:
             freed(n)
         if ANOMALY.enabled:
@@ -203,6 +202,8 @@ class _Walk:
         hooks = leaf.hooks
         if hooks is not None and hooks.pre:
             g = run_pre_hooks(self, leaf, g)
+            if g is None:
+                return
         with ACCUMULATING:
             self.accumulate_into(leaf, g)
         if leaf.post_hooks:
@@ -218,7 +219,7 @@ class _Walk:
                 leaf.grad = g if self.create or g.level is not None else T.clone(g).detach()
             else:
                 leaf.grad = self.kept(g, leaf in self.owned and type(g) is self.backend.array)
-        elif self.create or have.node is not None or have.level is not None or self.tensors and g.level is not None:
+        elif self.create or have.level is not None or self.tensors and g.level is not None:
             leaf.grad = have + self.tensor(g, leaf)
         else:
             write(have, arr(have + g) if self.tensors else self.backend.asarray(arr(have) + g))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from framework.core.device import backend_of
-from framework.core.graph import Node, Pick, unplain
+from framework.core.graph import Node, Pick, SlowNode, saved_attributes, shown
 from framework.core.modes import Mode
 from framework.core.state import ACTIVE, STATE
 from framework.core.storage import storage_of
@@ -40,8 +40,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if node is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients.")
     if type(node) is Pick:
-        return GradientEdge(node.edges[0], node.index, node)
-    return GradientEdge(node, 0)
+        return GradientEdge(shown(node.edges[0]), node.index, node)
+    return GradientEdge(shown(node), 0)
 
 
 def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
@@ -49,9 +49,7 @@ def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
     if isinstance(edge.ownership_token, Node):
         return edge.ownership_token
     node: Node = edge.node
-    if node.outputs == 1:
-        return node
-    seen, todo = set(roots), list(roots)
+    seen, todo = set(roots), list(roots) if isinstance(node, SlowNode) else []
     while todo:
         n = todo.pop()
         if type(n) is Pick and n.edges[0] is node and n.index == edge.output_nr:
@@ -60,6 +58,8 @@ def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
             if m is not None and m not in seen:
                 seen.add(m)
                 todo.append(m)
+    if node.outputs == 1:
+        return node
     raise RuntimeError(f"output {edge.output_nr} of {node.name()} is not part of the graph; take the edge with get_gradient_edge(tensor)")
 
 
@@ -96,7 +96,6 @@ class SavedTensor:
                                "allowed at a time.")  # fmt: skip
         if held is None or kind != "output" and not isinstance(held, Tensor):
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        unplain(n)  # the generated reverse knows no hooks
         if kind == "output":
             packed = Packed(output_of(n, at).detach(), pack_hook, unpack_hook)
             if hasattr(n, "saved_outputs"):
@@ -121,12 +120,10 @@ def _attribute(node: Node, name: str) -> Any:
 
 def _listed(node: Node) -> list[str]:
     known = saved.names(node)
-    shown = [f"_saved_{p}" for p in known] + [f"_raw_saved_{p}" for p, (kind, _) in known.items() if kind != "static"]
-    return [*object.__dir__(node), *shown]
+    return [f"_saved_{p}" for p in known] + [f"_raw_saved_{p}" for p, (kind, _) in known.items() if kind != "static"]
 
 
-Node.__getattr__ = _attribute  # type: ignore[attr-defined]
-Node.__dir__ = _listed  # type: ignore[method-assign, assignment]
+saved_attributes[:] = [_attribute, _listed]
 
 
 # ---------------------------------------------------------------- hooks on all that is saved

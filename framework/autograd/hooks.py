@@ -46,6 +46,8 @@ def run_pre_hooks(walk: Any, n: Node, g: Any) -> Any:
     gs = g if type(g) is list else [g]
     for hook in list(n.hooks.pre.values()):
         gs = _replaced(walk, hook, gs, [n] * len(gs), lambda given: hook(given))
+    if all(x is None for x in gs):
+        return None
     return gs if type(g) is list else gs[0]
 
 
@@ -64,7 +66,7 @@ def run_after_accumulation(leaf: Leaf) -> None:
         for hook in list(leaf.post_hooks.values()):
             result = hook(t)
             if result is not None:
-                raise RuntimeError(f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned {result!r}")
+                raise TypeError(f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned '{type(result).__name__}'")
 
 
 def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, call: Callable[[Any], Any]) -> list[Any]:

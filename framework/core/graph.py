@@ -9,57 +9,53 @@ from typing import TYPE_CHECKING, Any
 from .state import next_seq
 
 if TYPE_CHECKING:
-    from backends.dtypes import dtype
 
     from .tensor import Tensor
 
 
 class Node:
-    """One op on the tape. Every op has a node class of its own, so that `type(y.grad_fn)` says which it is.
+    """One op on the tape.
+
+    The fast path of every op leaves plain nodes, of this very class, which the engine runs on raw arrays without a further question.
+    A node that a user gets hold of is shown as one of a class named after the op, which may have hooks; see `shown`.
 
     `entry` is the op; `edges` the nodes of its differentiable inputs (None: needs no gradient). Inputs are saved as Tensors with
     their version: array, storage and edge in one. `params` are its other arguments. `shape` and `dtype` are its output's: the
     engine fits every incoming gradient to them. `out` and `out_storage` are the output's array and storage if a rule names it.
     """
 
-    __slots__ = ("__weakref__", "dtype", "edges", "hooks", "out", "out_storage", "params", "saved", "seq", "shape", "versions")
+    __slots__ = ("__weakref__", "dtype", "edges", "entry", "hooks", "out", "out_storage", "params", "saved", "seq", "shape",
+                 "versions")  # fmt: skip
+    entry: Any
     edges: tuple[Node | None, ...]
     saved: tuple[Any, ...] | None
     versions: tuple[Any, ...]
     params: tuple[Any, ...]
     shape: tuple[int, ...]
-    dtype: dtype
+    dtype: Any  # a backends.dtypes.dtype
     seq: int
     out: Any
     out_storage: Any
     hooks: Any  # Hooks, or None; a plain node has no value here
-    # Of the node's class:
-    entry: Any = None
-    plain = False  # whether the engine may run it on raw arrays without a further question: left by a fast path, no hooks
-    hooked: Any = None  # the class a plain node changes to when it gets a hook
     # Only SlowNode spends slots on these: the dtype a rule computes in if not the inputs', the level it was recorded on.
-    compute: dtype | None = None
+    compute: Any = None
     level: Any = None
     outputs = 1
     reverse: Any = None  # of nodes that do not go by an entry's rules: (walk, gradient) -> gradients of the inputs
 
     def name(self) -> str:
         """The node's name as error messages and `repr` show it, e.g. `MulBackward0`."""
-        return type(self).__name__
+        return self.entry.node  # type: ignore[no-any-return]
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of its output that was used."""
-        return tuple((e.edges[0], e.index) if isinstance(e, Pick) else (e, 0) for e in self.edges)
+        return tuple([(shown(e.edges[0]), e.index) if isinstance(e, Pick) else (shown(e), 0) for e in self.edges])
 
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict for the user's own notes about this node."""
         return _METADATA.setdefault(self, {})
-
-    def backward_arrays(self, g: Any, backend: Any) -> Any:
-        """The reverse on raw arrays, of plain nodes: generated with the op's function."""
-        raise NotImplementedError
 
     def release(self) -> None:
         """Let go of what was saved for the reverse."""
@@ -89,7 +85,7 @@ class AccumulateGrad(Node):
     __slots__ = ("grad", "level", "post_hooks", "tensor")
 
     def __init__(self, t: Tensor, level: Any = None) -> None:
-        self.edges, self.saved, self.params = (), (), ()
+        self.entry, self.edges, self.saved, self.params = None, (), (), ()
         self.grad: Tensor | None = None
         self.level, self.hooks, self.post_hooks = level, None, None
         self.tensor, self.shape, self.dtype = weakref.ref(t), tuple(t.shape), t.dtype
@@ -100,6 +96,9 @@ class AccumulateGrad(Node):
         """The tensor whose gradient accumulates here, if it still lives."""
         return self.tensor()
 
+    def name(self) -> str:
+        return "AccumulateGrad"
+
 
 Leaf = AccumulateGrad
 
@@ -107,7 +106,7 @@ Leaf = AccumulateGrad
 class Pick(Node):
     """Output number `index` of a node with several outputs: edges of ordinary nodes need no output number."""
 
-    __slots__ = ("entry", "index", "level")
+    __slots__ = ("index", "level")
 
     def __init__(self, parent: Node, index: int, t: Tensor) -> None:
         self.entry, self.edges, self.saved, self.params, self.hooks = parent.entry, (parent,), (), (), None
@@ -122,20 +121,48 @@ class Pick(Node):
 
 def node_name(op: str) -> str:
     """What PyTorch calls the node of an op: `log_softmax` leaves a LogSoftmaxBackward0."""
+    op = KNOWN_AS.get(op, op.removesuffix("_kernel"))
     return "".join(part[:1].upper() + part[1:] for part in op.split("_")) + "Backward0"
 
 
-def plain_class(entry: Any, name: str) -> type[Node]:
-    """The class of the nodes that an op's fast path leaves."""
-    fields = {"__slots__": (), "__module__": __name__, "entry": entry}
-    plain: Any = type(name, (Node,), {**fields, "plain": True})
-    plain.hooked = type(name, (plain,), {**fields, "plain": False})
-    return plain  # type: ignore[no-any-return]
+# Primitives whose nodes users know by another name.
+KNOWN_AS = {
+    "add_matmul": "addmm", "add_scaled": "add", "affine_map": "addmm", "as_pairs": "view_as_real", "clamp_between": "clamp",
+    "clip": "clamp", "conv": "convolution", "exponential_linear": "elu", "from_pairs": "view_as_complex", "imag_part": "imag",
+    "join": "cat", "leaky": "leaky_relu", "linear_map": "addmm", "mT": "transpose", "matrix_product": "mm",
+    "nan_replaced": "nan_to_num", "rdiv": "div", "strided": "as_strided", "to_device": "to_copy", "to_dtype": "to_copy",
+    "vector_product": "dot", "windows": "unfold",
+}  # fmt: skip
 
 
-def slow_class(entry: Any, name: str) -> type[SlowNode]:
-    """The class of the nodes that an op's slow path leaves."""
-    return type(name, (SlowNode,), {"__slots__": (), "__module__": __name__, "entry": entry})
+class Shown:
+    """What nodes have that a user got hold of: the values they saved, as attributes. (A class with a `__getattr__` reads slots at half
+    the speed, so plain nodes have none.)"""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return saved_attributes[0](self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *saved_attributes[1](self)]
+
+
+saved_attributes: list[Callable[..., Any]] = []  # (node, name) -> value; node -> names: provided by `framework.autograd.graph`
+
+
+def shown(node: Any) -> Any:
+    """A node as users get it: of a class named after the op. The engine takes a closer look at it than at a plain one."""
+    kind = type(node)
+    if kind is Node or kind is SlowNode:
+        e = node.entry
+        classes = e.shown_classes
+        if kind not in classes:
+            classes[kind] = type(e.node, (kind, Shown), {"__slots__": (), "__module__": __name__})
+        if kind is Node:
+            node.hooks = None
+        node.__class__ = classes[kind]
+    return node
 
 
 # ---------------------------------------------------------------- hooks
@@ -155,25 +182,17 @@ class Hooks:
 
 
 def hooks_of(node: Node) -> Hooks:
-    """The hooks of a node, made on first use. A plain node changes its class, so that others pay nothing."""
-    if node.plain:
-        unplain(node)
+    """The hooks of a node, made on first use."""
+    shown(node)
     if node.hooks is None:
         node.hooks = Hooks()
     found: Hooks = node.hooks
     return found
 
 
-def unplain(node: Node) -> None:
-    """Let the engine look closely at a node that an op's fast path left."""
-    if node.plain:
-        node.__class__ = node.hooked
-        node.hooks = None
-
-
 def retainers(node: Node | None) -> list[weakref.ref[Tensor]]:
     """The tensors whose `.grad` keeps the gradient at a node."""
-    if node is None or node.plain or node.hooks is None:
+    if node is None or type(node) is Node or node.hooks is None:
         return []
     found: list[weakref.ref[Tensor]] = node.hooks.retain
     return found

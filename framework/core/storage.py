@@ -178,6 +178,14 @@ def write(x: Tensor, value: Any) -> None:
         s.version += 1
 
 
+def written(*tensors: Tensor) -> None:
+    """Note that kernels have written into these tensors' arrays (aliasing backends)."""
+    for x in tensors:
+        s = storage_of(x)
+        if not s.inference:
+            s.version += 1
+
+
 def share(x: Tensor, array: Any, view: View | None, node: Node | None = None) -> Tensor:
     """A tensor on the storage of `x`: a view of it, or (view None) an alias of the whole of it."""
     from .tensor import make

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from backends.dtypes import dtype
 
 from . import device as devices
-from .graph import Leaf, Node, Pick, retainers
+from .graph import Leaf, Node, Pick, retainers, shown
 from .shape import Size
 from .state import STATE
 from .storage import InferenceStorage, Storage, View, geometry_of, refresh, share, storage_of
@@ -170,7 +170,7 @@ class Tensor:
         node = self.node
         if node is None or type(node) is Leaf:
             return None
-        return node.edges[0] if type(node) is Pick else node
+        return shown(node.edges[0] if type(node) is Pick else node)  # type: ignore[no-any-return]
 
     @property
     def output_nr(self) -> int:

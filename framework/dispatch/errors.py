@@ -26,7 +26,7 @@ def users_frame() -> FrameType | None:
 
 @functools.cache
 def _is_ours(file: str) -> bool:
-    return file.startswith((_OURS, "<op "))
+    return file.startswith((_OURS, "<op"))
 
 
 def users_line() -> tuple[str, int] | None:

@@ -18,12 +18,12 @@ from typing import Any
 from backends.dtypes import BY_NAME, bool_, float32, float64, int64
 from backends.numpy.quiet import QUIET, state
 from framework.core import state as thread
-from framework.core.graph import plain_class
+from framework.core.graph import Node
 from framework.core.shape import as_ints, wrap_dim, wrap_dims
 from framework.core.storage import Storage, View, refresh, storage_of
 from framework.core.tensor import FAST, Tensor
 
-from .schema import Entry
+from .schema import Entry, vjp_kernel
 
 new = object.__new__
 FLOATS = frozenset((float32, float64))
@@ -47,7 +47,8 @@ def function_of(e: Entry) -> Any:
         f.__kwdefaults__[last] = e.defaults.get(last)
     if "out" not in e.params:
         f.__kwdefaults__["out"] = None
-    f.__doc__, f.__module__, f.__qualname__ = e.doc, "framework", e.name
+    space = "" if "" in e.spaces or "method" in e.spaces or not e.spaces else e.spaces[0]
+    f.__doc__, f.__module__, f.__qualname__ = e.doc, f"framework.{space}".rstrip("."), e.name  # where pickle finds it
     f.entry = e  # type: ignore[attr-defined]
     return f
 
@@ -66,7 +67,7 @@ def compiled(e: Entry) -> Any:
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)
     if e.vjp:
-        scope["NODE"].backward_arrays = scope[f"{e.name}_backward"]
+        e.backward = scope[f"{e.name}_backward"]
     f = e.fn
     f.__globals__.update(scope)
     f.__code__ = scope[e.name].__code__
@@ -95,7 +96,7 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
 
     scope: dict[str, Any] = {
         "__name__": "framework.ops", "E": e, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": thread.STATE,
-        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Storage": Storage,
+        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Node": Node, "Storage": Storage,
         "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
         "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
         "DTYPES": fast_dtypes(e), "RESULT": e.dtype, "NUMBERS": NUMBERS,
@@ -119,7 +120,7 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
     text = "\n".join([head, *before, *lines]) + "\n"
     if e.vjp:
         text += "\n" + reverse(e)
-        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r} | {"NODE": plain_class(e, e.node)}
+        scope |= {f"rule{i}": r.fn for i, r in enumerate(e.vjp) if r}
     return text, scope
 
 
@@ -197,8 +198,10 @@ def fast_path(e: Entry) -> list[str]:
     named = ", ".join(value if p in e.params[: e.positional] else f"{p}={value}" for p, value in given)
     call = f"b.{e.name}({raw})" if is_primitive(e) else f"forward(b, {named})"
     if e.kernel:
-        call = f"b.{e.name}({raw}) if {e.name!r} in b.kernels else {call}"
-    lines += [f"            r = {call}"]
+        lines += [f"            r = b.{e.name}({raw}) if {e.name!r} in b.kernels else NotImplemented",
+                  f"            if r is NotImplemented: r = {call}"]  # fmt: skip
+    else:
+        lines += [f"            r = {call}"]
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
     lines += [f"        except Exception: return slow(E, {arguments}, out)"]  # what went wrong is said there, in our words
     if e.view:
@@ -230,7 +233,7 @@ def fast_path(e: Entry) -> list[str]:
     versions = ["0" if p not in need else f"({version.format(p=p)})" if p != scalar else
                 f"(None if type({p}) not in FAST else {version.format(p=p)})" for p in e.tensors]  # fmt: skip
     lines += [f"        if ({' or '.join(f'n_{p} is not None' for p in e.nums)}) and STATE.grad:",
-              f"            n = t.node = new(NODE); n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
+              f"            n = t.node = new(Node); n.entry = E; n.edges = ({''.join(f'n_{p}, ' for p in e.nums)})",
               f"            n.saved = ({', '.join(saved)},)",
               f"            n.versions = ({', '.join(versions)},); n.params = {params}",
               "            n.shape = r.shape; n.dtype = d; n.seq = next_seq()"]  # fmt: skip
@@ -285,6 +288,10 @@ def reverse(e: Entry) -> str:
     if any(p in e.uses for p in e.static):
         lines += [f"    {''.join(p + ', ' for p in e.static)} = n.params"]
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
+        if e.kernel_vjp:
+            name, given = vjp_kernel(e, 0)
+            lines += [f"    r = xp.{name}({', '.join(given)}) if {name!r} in xp.kernels else NotImplemented",
+                      "    if r is not NotImplemented: return r"]  # fmt: skip
         return "\n".join([*lines, f"    return rule0({', '.join(e.vjp[0].names)})", ""])
     grads = []
     for i, (p, r) in enumerate(zip(e.nums, e.vjp, strict=True)):
@@ -292,7 +299,13 @@ def reverse(e: Entry) -> str:
             grads.append("None, ")
             continue
         names = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in r.names)
-        grads.append(f"{'g * ' if r.times else ''}rule{i}({names}) if e_{p} is not None else None, ")
+        call = f"{'g * ' if r.times else ''}rule{i}({names})"
+        if e.kernel_vjp:
+            name, given = vjp_kernel(e, i)
+            raw = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in given)
+            lines += [f"    r_{p} = xp.{name}({raw}) if e_{p} is not None and {name!r} in xp.kernels else NotImplemented"]
+            call = f"r_{p} if r_{p} is not NotImplemented else {call}"
+        grads.append(f"({call}) if e_{p} is not None else None, ")
     return "\n".join([*lines, f"    return ({''.join(grads)})", ""])
 
 

@@ -25,7 +25,7 @@ from .generate import FLOATS
 from .record import record, strip
 from .registry import T, register
 from .schema import Entry
-from .views import mask_of, put, read, replay, self_overlapping
+from .views import read, replaced, replay, self_overlapping
 
 # ---------------------------------------------------------------- the generated method
 
@@ -250,7 +250,7 @@ _CUSTOM_VIEW = ("This view was created inside a custom Function (or because an i
 class Overwritten(SlowNode):
     """The history of a custom Function's view after its base was written: none that could be right, so reverse raises."""
 
-    __slots__ = ("_name", "entry")
+    __slots__ = ("_name",)
 
     def __init__(self, v: Tensor) -> None:
         assert v._view is not None and v.node is not None
@@ -279,7 +279,7 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
     """Wrappers are values: the base gets a new payload, and views of it replay."""
     if u.level is not x.level:
         u = x.level.lift(u)
-    base.adopt(u if base is x else T.write_view(base, u, x._view.without_base()))  # type: ignore[attr-defined]
+    base.adopt(u if base is x else T.write_view(base, u, x._view.without_base()))  # type: ignore[attr-defined, union-attr]
     for v in living(base.storage) if base.storage is not None else ():
         if v is not base and v._view is not None:
             v.adopt(replay(base, v._view))  # type: ignore[attr-defined]
@@ -288,7 +288,7 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
 
 def _write_view(xp: Any, base: Any, value: Any, view: Any) -> Any:
     """`base` with the elements that `view` names replaced by `value`."""
-    return xp.where(mask_of(xp, base, view), put(xp, value, view), base)
+    return replaced(xp, base, value, view)
 
 
 _write_view.__annotations__ = {"base": "Num", "value": "Num"}
@@ -306,5 +306,4 @@ def define() -> None:
     """Register the ops that in-place writes leave on the tape."""
     register("overwrite", _overwrite, spaces=(), exact=True, vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g))
     register("write_view", _write_view, spaces=(), exact=True, node="CopySlices",
-             vjp=(lambda xp, g, view: xp.where(mask_of(xp, g, view), xp.full((), 0, xp.like(g)), g),
-                  lambda xp, g, view: read(xp, g, view)))  # fmt: skip
+             vjp=(lambda xp, g, view: replaced(xp, g, None, view), lambda xp, g, view: read(xp, g, view)))  # fmt: skip

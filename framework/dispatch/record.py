@@ -9,7 +9,7 @@ from typing import Any
 
 from backends import registry
 from backends.dtypes import dtype
-from framework.core.graph import Node, Pick, SlowNode, slow_class
+from framework.core.graph import Node, Pick, SlowNode
 from framework.core.state import ANOMALY, STATE, next_seq
 from framework.core.storage import storage_of
 from framework.core.tensor import Tensor, arr, make, version_of
@@ -17,7 +17,7 @@ from framework.core.tensor import Tensor, arr, make, version_of
 from . import errors
 from .registry import T
 from .saved import Packed, packed
-from .schema import DIFFERENTIABLE, Entry
+from .schema import DIFFERENTIABLE, Entry, vjp_kernel
 
 new = object.__new__
 
@@ -37,13 +37,13 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     edges = edges_of(e, args, level)
     if not any([m is not None for m in edges]):
         return result
-    needed = {q for i, r in enumerate(e.vjp) if r and (not r.one or _asked(e, args, i, edges)) for q in r.names}
-    if e.slow_node is None:
-        e.slow_node = slow_class(e, e.node)
-    n: SlowNode = new(e.slow_node)
-    n.edges, n.level, n.hooks = edges, level, None
-    n.seq = next_seq()
     out = outs[e.outs.index(e.diff_outs[0])]
+    if out.dtype.category < 2:  # integers have no gradient
+        return result
+    needed = {q for i, r in enumerate(e.vjp) if r and (not r.one or _asked(e, args, i, edges)) for q in r.names}
+    n: SlowNode = new(SlowNode)
+    n.entry, n.edges, n.level, n.hooks = e, edges, level, None
+    n.seq = next_seq()
     n.shape, n.dtype, n.outputs = tuple(out.shape), out.dtype, len(e.diff_outs)
     n.compute = compute if compute is not None and _casts(e, args, n.dtype, compute) else None
     saved = tuple([a if p in needed else None for a, p in zip(args, e.params, strict=True) if p in e.tensors])
@@ -147,9 +147,19 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
     for q, saved in saved_outputs(n).items():
         o = _output(n, q, saved, backend, tensors, create)
         env[q] = cast(o) if q in e.diff_outs else o
+    kernels = xp.kernels if e.kernel_vjp and not tensors else ()
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
-        return list(e.vjp[0](env))
-    return _each(n, e, env)
+        return list(_applied(e, 0, env, kernels))
+    return _each(n, e, env, kernels)
+
+
+def _applied(e: Entry, i: int, env: dict[str, Any], kernels: Any) -> Any:
+    """What the i-th rule gives, or the backend's kernel for it."""
+    if kernels:
+        name, given = vjp_kernel(e, i)
+        if name in kernels and (r := getattr(env["xp"], name)(*[env[q] for q in given])) is not NotImplemented:
+            return r
+    return e.vjp[i](env)  # type: ignore[misc]  # asked only for rules that there are
 
 
 def _caster(xp: Any, compute: dtype | None) -> Any:
@@ -163,9 +173,9 @@ def _caster(xp: Any, compute: dtype | None) -> Any:
     return cast
 
 
-def _each(n: Any, e: Entry, env: dict[str, Any]) -> list[Any]:
+def _each(n: Any, e: Entry, env: dict[str, Any], kernels: Any = ()) -> list[Any]:
     grads: list[Any] = []
-    for p, r in zip(e.nums, e.vjp, strict=True):
+    for i, (p, r) in enumerate(zip(e.nums, e.vjp, strict=True)):
         if e.kinds[p] == "Nums":
             count = len(n.edges) - len(e.nums) + 1
             edges = n.edges[len(grads) : len(grads) + count]
@@ -177,7 +187,7 @@ def _each(n: Any, e: Entry, env: dict[str, Any]) -> list[Any]:
             grads.append(None)
             continue
         env["shape"] = edge.shape
-        grads.append(r(env))
+        grads.append(_applied(e, i, env, kernels))
     return grads
 
 

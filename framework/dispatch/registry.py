@@ -15,6 +15,7 @@ from framework.core.graph import node_name
 from framework.core.tensor import Tensor
 
 from . import schema
+from .errors import not_a_tensor
 from .schema import DIFFERENTIABLE, SEQUENCES, TENSORS, Entry, Rule, parameter_names
 
 T: Any = SimpleNamespace()  # primitives on Tensors, filled as entries register
@@ -33,8 +34,29 @@ def unary(name: str, forward: Callable[..., Any] | None = None, **fields: Any) -
 
 
 def binary(name: str, forward: Callable[..., Any] | None = None, **fields: Any) -> Any:
-    """An elementwise op of two operands, either of which may be a Python number."""
-    return _elementwise(name, ("input", "other"), forward, fields)
+    """An elementwise op of two operands.
+
+    numbers: which of them the public function takes as Python numbers: "any" (the default), "one" (not both), "other" (the second
+    alone), "none". Rules may write numbers anywhere.
+    """
+    numbers = fields.pop("numbers", "any")
+    if numbers == "any":
+        return _elementwise(name, ("input", "other"), forward, fields)
+    public = {k: fields.pop(k) for k in ("spaces", "alias", "method", "inplace") if k in fields}
+    public.setdefault("inplace", fields.get("dtype", "same") in ("same", "float"))
+    own = _elementwise(name, ("input", "other"), forward, fields | {"spaces": (), "inplace": False})
+
+    def strict(input: Any, other: Any) -> Any:
+        first, second = isinstance(input, Tensor), isinstance(other, Tensor)
+        if not first and (numbers != "one" or not second) and not hasattr(type(input), "__torch_function__"):
+            not_a_tensor(name, "input", 0, input)
+        if not second and numbers == "none" and not hasattr(type(other), "__torch_function__"):
+            not_a_tensor(name, "other", 1, other)
+        return own(input, other)
+
+    strict.__annotations__ = {}  # both go on as they are: `own` promotes them
+    strict.__doc__ = own.__doc__
+    return register(name, strict, composite=True, **public)
 
 
 def _elementwise(name: str, params: tuple[str, ...], forward: Any, fields: dict[str, Any]) -> Any:

@@ -72,7 +72,7 @@ def value(n: Any, name: str) -> Any:
     if kind == "output":
         from .record import output_of
 
-        return output_of(n, at)
+        return output_of(n, str(at))
     return _unpacked(n, name, n.saved[at], n.versions[at])
 
 

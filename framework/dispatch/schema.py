@@ -10,6 +10,12 @@ Annotations of parameters, by name:
     Ints     a size or list of ints; as the last positional parameter it may be given as separate arguments
     Cast     a dtype or None: the Nums are cast to it first
 Everything else is passed through as it is.
+
+Fused kernels. Of a formula with `kernel=True` a backend may have a kernel of its own: a method of the entry's name that takes
+the forward's arguments (but `xp` and a Cast), named in the backend's `kernels`. With `kernel_vjp=True` it may have one for the
+derivative too, used on raw arrays: see `vjp_kernel`. A kernel that returns NotImplemented declines these operands (they are too
+small, of another dtype, not contiguous), and the formula runs. What is used otherwise, under transforms and for derivatives of
+derivatives, is always the formula, so a kernel must give the formula's numbers.
 """
 
 from __future__ import annotations
@@ -65,6 +71,7 @@ class Entry:
     opaque: bool = False  # the forward calls the backend's primitive: a mode cannot look inside
     composite: bool = False  # a plain function of public ops
     kernel: bool = False  # a backend may hold a fused kernel of this name
+    kernel_vjp: bool = False  # and one for its derivative: `vjp_kernel`
     view: bool = False  # the result shares the input's memory
     elementwise: bool = False  # operands broadcast
     exact: bool = False  # moves or compares elements without arithmetic: half types need no wider dtype
@@ -99,7 +106,8 @@ class Entry:
     cast: str | None = None
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
-    slow_node: Any = None  # the class of the nodes that its slow path leaves
+    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+    shown_classes: dict[type, Any] = field(default_factory=dict)  # classes of its nodes as users see them
 
     def run(self, xp: Any, args: Any) -> Any:
         """The forward on all arguments in order (a composite takes no `xp`)."""
@@ -131,3 +139,16 @@ def parameter_names(f: Callable[..., Any]) -> tuple[str, ...]:
     """Names of a plain function's parameters, positional and keyword-only."""
     code = f.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def vjp_kernel(e: Entry, i: int) -> tuple[str, tuple[str, ...]]:
+    """The name of the backend's kernel for the i-th rule of an entry, and what it is given.
+
+    That is `<entry>_vjp`, or `<entry>_vjp_<input>` if there is one rule for each of several inputs. It takes the gradient and
+    what the rule names after it, but no `xp`, and gives what the rule gives (for a plain derivative: times the gradient).
+    """
+    rule = e.vjp[i]
+    assert rule is not None
+    single = not rule.one or len(e.nums) == 1
+    name = f"{e.name}_vjp" if single else f"{e.name}_vjp_{e.nums[i]}"
+    return name, ("g", *[q for q in rule.names if q not in ("xp", "g")])

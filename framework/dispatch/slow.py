@@ -202,9 +202,10 @@ def base(e: Entry, args: tuple[Any, ...]) -> Any:
     if compute is not None and compute not in backend.native:
         raise TypeError(f"{e.name}: device {backend.name} has no {compute.name}; convert the operands, or move them to 'cpu'")
     raw = [_raw(e, a, kind, backend, d, compute) for a, kind in zip(args, e.order, strict=True)]
+    r = NotImplemented
     if e.kernel and e.name in backend.kernels:
         r = getattr(backend, e.name)(*[a for a, p in zip(raw, e.params, strict=True) if p != e.cast])
-    else:
+    if r is NotImplemented:
         r = e.run(backend, [None if p == e.cast else a for a, p in zip(raw, e.params, strict=True)])
     if e.view:
         return record(e, args, (view_of(e, args, r),), None)

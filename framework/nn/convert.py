@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import framework
 from framework.core.tensor import Parameter, Tensor
+from framework.nn.parameter import is_lazy
 
 __all__ = ["ConvertMethods"]
 
@@ -26,6 +27,9 @@ class ConvertMethods:
                 module._apply(fn)
         for parameter in self._parameters.values():
             if parameter is None:
+                continue
+            if is_lazy(parameter):
+                parameter.take_place(fn(parameter))  # type: ignore[attr-defined]
                 continue
             grad = parameter.grad
             with framework.no_grad():
@@ -57,7 +61,7 @@ class ConvertMethods:
 
         def convert(tensor: Tensor) -> Tensor:
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            options = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
+            options = {"memory_format": memory_format} if memory_format is not None and not is_lazy(tensor) and tensor.dim() in (4, 5) else {}
             if tensor.device.type == "meta" and device is not None and framework.device(device).type != "meta":
                 raise NotImplementedError(
                     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "

@@ -97,7 +97,7 @@ class StateMethods:
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Write this module's own parameters, persistent buffers and extra state under `prefix`."""
         for name, tensor in self._own_state().items():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+            destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
         if type(self).get_extra_state is not StateMethods.get_extra_state:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
@@ -235,6 +235,8 @@ class StateMethods:
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
                 f"received {type(value)}"
             )
+        if is_lazy(target) and is_lazy(value):
+            return None
         if not is_lazy(target):
             if target.ndim == 0 and tuple(value.shape) == (1,):  # scalars were once saved with one element
                 value = value[0]

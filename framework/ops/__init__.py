@@ -43,7 +43,6 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     order,
     arithmetic,
     pairs,
-    operands,
     rounding,
     search,
     sets,
@@ -66,6 +65,12 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     recurrent,
     attention,
     multihead,
+    resize,
+    windows,
+    grid,
+    fractional,
+    ctc,
+    linear_loss,
 )
 
 _inplace.define()

@@ -166,7 +166,8 @@ def _silu_deriv(xp, input):
     return s * (1 + input * (1 - s))
 
 
-silu_kernel = unary("silu_kernel", lambda xp, input: input * xp.sigmoid(input), deriv=(_silu_deriv,), accept="fc", kernel=True, spaces=())
+silu_kernel = unary("silu_kernel", lambda xp, input: input * xp.sigmoid(input), deriv=(_silu_deriv,), accept="fc", kernel=True, kernel_vjp=True,
+                    spaces=())  # fmt: skip
 _silu_ = inplace_of(silu_kernel.entry, "silu_")
 
 
@@ -211,9 +212,9 @@ def _gelu_inner(x):
 
 GELU_SCALE, GELU_CUBE = sqrt(2 / pi), 0.044715
 gelu_kernel = unary("gelu_kernel", lambda xp, input: 0.5 * input * (1 + xp.erf(input * sqrt(0.5))), deriv=(_gelu_deriv,), accept="f",
-                    kernel=True, spaces=())  # fmt: skip
+                    kernel=True, kernel_vjp=True, spaces=())  # fmt: skip
 gelu_tanh_kernel = unary("gelu_tanh_kernel", lambda xp, input: 0.5 * input * (1 + xp.tanh(_gelu_inner(input))),
-                         deriv=(_tanh_gelu_deriv,), accept="f", kernel=True, spaces=())  # fmt: skip
+                         deriv=(_tanh_gelu_deriv,), accept="f", kernel=True, kernel_vjp=True, spaces=())  # fmt: skip
 
 
 @op(composite=True, spaces=("nn.functional",), method=False)
@@ -242,7 +243,8 @@ def softplus(input: Num, beta=1, threshold=20):
 
 
 logsigmoid = unary("logsigmoid", lambda xp, input: xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input))), inplace=False,
-                   deriv=(lambda xp, input: xp.sigmoid(-input),), accept="f", spaces=("nn.functional",), method=False)  # fmt: skip
+                   deriv=(lambda xp, input: xp.sigmoid(-input),), accept="f", spaces=("nn.functional",), method=False,
+                   doc="log(1 / (1 + exp(-input))), elementwise.")  # fmt: skip
 
 
 @op(**_FUNCTIONAL)

@@ -53,11 +53,11 @@ rsub = binary("rsub", doc="other - input.", forward=lambda xp, input, other: xp.
               inplace=False)  # fmt: skip
 rdiv = binary("rdiv", doc="other / input.", forward=lambda xp, input, other: xp.div(other, input), dtype="float", spaces=(),
               deriv=(lambda input, other: -(other / input) / input, lambda input: 1 / input), inplace=False)  # fmt: skip
-maximum = binary("maximum", doc="The greater of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
+maximum = binary("maximum", numbers="none", doc="The greater of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
-minimum = binary("minimum", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
+minimum = binary("minimum", numbers="none", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
-atan2 = binary("atan2", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", accept="biuf",
+atan2 = binary("atan2", numbers="none", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", accept="biuf",
                deriv=(lambda xp, input, other: _over_square(xp, other, input, other),
                       lambda xp, input, other: -_over_square(xp, input, input, other)), alias=("arctan2",))  # fmt: skip
 pow = binary("pow", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
@@ -139,38 +139,32 @@ floor_divide = binary(
 )
 remainder = binary("remainder", doc="What is left of input / other rounded down: has the sign of the divisor.", linear=None, accept="iuf", check=_no_zero_divisor,
                    vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.floor_divide(input, other)))  # fmt: skip
-fmod = binary("fmod", doc="What is left of input / other rounded towards 0: has the sign of the dividend.", accept="iuf", check=_no_zero_divisor,
+fmod = binary("fmod", numbers="other", doc="What is left of input / other rounded towards 0: has the sign of the dividend.", accept="iuf", check=_no_zero_divisor,
               vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.trunc(input / other)))  # fmt: skip
 
 # ---------------------------------------------------------------- comparison and logic
-eq = binary("eq", doc="Whether input == other.", dtype=bool_, exact=True, inplace=True)
-ne = binary("ne", doc="Whether input != other.", dtype=bool_, exact=True, inplace=True, alias=("not_equal",))
-lt = binary("lt", doc="Whether input < other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less",))
-le = binary(
-    "le", doc="Whether input <= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less_equal",)
+eq = binary("eq", numbers="other", doc="Whether input == other.", dtype=bool_, exact=True, inplace=True)
+ne = binary("ne", numbers="other", doc="Whether input != other.", dtype=bool_, exact=True, inplace=True, alias=("not_equal",))
+lt = binary("lt", numbers="other", doc="Whether input < other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less",))
+le = binary("le", numbers="other", doc="Whether input <= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less_equal",)
 )
-gt = binary(
-    "gt", doc="Whether input > other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater",)
+gt = binary("gt", numbers="other", doc="Whether input > other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater",)
 )
-ge = binary(
-    "ge", doc="Whether input >= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater_equal",)
+ge = binary("ge", numbers="other", doc="Whether input >= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater_equal",)
 )
-logical_and = binary("logical_and", doc="Whether both elements are not 0.", dtype=bool_, exact=True, inplace=True)
-logical_or = binary("logical_or", doc="Whether an element is not 0.", dtype=bool_, exact=True, inplace=True)
-logical_xor = binary(
-    "logical_xor", doc="Whether one element is 0 and the other is not.", dtype=bool_, exact=True, inplace=True
+logical_and = binary("logical_and", numbers="none", doc="Whether both elements are not 0.", dtype=bool_, exact=True, inplace=True)
+logical_or = binary("logical_or", numbers="none", doc="Whether an element is not 0.", dtype=bool_, exact=True, inplace=True)
+logical_xor = binary("logical_xor", numbers="none", doc="Whether one element is 0 and the other is not.", dtype=bool_, exact=True, inplace=True
 )
 bitwise_and = binary("bitwise_and", doc="The bits set in both; `and` for bools.", accept="biu", exact=True)
 bitwise_or = binary("bitwise_or", doc="The bits set in either; `or` for bools.", accept="biu", exact=True)
 bitwise_xor = binary("bitwise_xor", doc="The bits set in one alone; `xor` for bools.", accept="biu", exact=True)
-bitwise_left_shift = binary(
-    "bitwise_left_shift",
+bitwise_left_shift = binary("bitwise_left_shift",
     doc="input * 2 ** other, bits beyond the width dropped; 0 for distances below 0 or of the width and more.",
     accept="iu",
     exact=True,
 )
-bitwise_right_shift = binary(
-    "bitwise_right_shift",
+bitwise_right_shift = binary("bitwise_right_shift",
     doc="input / 2 ** other rounded down; the sign alone for distances below 0 or of the width and more.",
     accept="iu",
     exact=True,

@@ -33,7 +33,7 @@ def _softmax(xp, x):
     return e / xp.sum(e, (1,), True)
 
 
-@op(spaces=(), accept="f", kernel=True,
+@op(spaces=(), accept="f", kernel=True, kernel_vjp=True,
     vjp=(lambda xp, g, input, target, shape: _softmax(xp, input) * _column(xp, g) - _put_back(xp, g, target, shape),))  # fmt: skip
 def softmax_entropy(xp, input: Num, target: Index):
     """-log of the softmax of each example at its class: input (N, C, *), target (N, *)."""

@@ -39,8 +39,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     base = self._base
-    if base is not None and self.view is not None:
-        t = replay(_copied_base(base, memo), self.view).detach()
+    if base is not None and self._view is not None:
+        t = replay(_copied_base(base, memo), self._view).detach()
     else:
         t = _copied_base(self, memo).detach()
     memo[id(self)] = t

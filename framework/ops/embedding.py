@@ -164,7 +164,7 @@ def embedding_bag(input: Index, weight: Num, offsets=None, max_norm=None, norm_t
         return total
     ones = T.full((len(bag_of),), 1, T.like(found)) if counted is None else counted
     counts = T.index_add(T.full((bags,), 0, T.like(found)), 0, place, ones)
-    return total / T.unsqueeze(T.maximum(counts, 1), (1,))
+    return total / T.unsqueeze(T.clip(counts, 1, None), (1,))
 
 
 def _largest(found, place, bags, counted):

@@ -201,7 +201,7 @@ def gaussian_nll_loss(input: Num, target: Num, var, full=False, eps=1e-6, reduct
         elif input.ndim != var.ndim or [n for m, n in zip(input.shape, var.shape) if m != n] != [1]:
             raise ValueError("var is of incorrect size")
     low = var.detach()
-    var = var + (T.maximum(low, eps) - low)  # the value of the maximum, with the gradient of var
+    var = var + (T.clip(low, eps, None) - low)  # the value of the maximum, with the gradient of var
     loss = 0.5 * (T.log(var) + T.square(input - target) / var)
     return reduced(loss + 0.5 * log(2 * pi) if full else loss, reduction)
 

@@ -16,19 +16,19 @@ def _wins(xp, input, other, better):
     return xp.logical_or(better, xp.isnan(other))
 
 
-fmax = binary("fmax", exact=True, accept="biuf", inplace=False, vjp=(
+fmax = binary("fmax", numbers="none", exact=True, accept="biuf", inplace=False, vjp=(
     lambda xp, g, input, other: zero_where(xp, xp.logical_not(_wins(xp, input, other, input >= other)), g),
     lambda xp, g, input, other: zero_where(xp, _wins(xp, input, other, input >= other), g)))  # fmt: skip
-fmin = binary("fmin", exact=True, accept="biuf", inplace=False, vjp=(
+fmin = binary("fmin", numbers="none", exact=True, accept="biuf", inplace=False, vjp=(
     lambda xp, g, input, other: zero_where(xp, xp.logical_not(_wins(xp, input, other, input <= other)), g),
     lambda xp, g, input, other: zero_where(xp, _wins(xp, input, other, input <= other), g)))  # fmt: skip
 
 # ---------------------------------------------------------------- sizes and signs
-hypot = binary("hypot", accept="f", vjp=(lambda xp, g, input, out: zero_where(xp, out == 0, g * (input / out)),
+hypot = binary("hypot", numbers="none", accept="f", vjp=(lambda xp, g, input, out: zero_where(xp, out == 0, g * (input / out)),
                                          lambda xp, g, other, out: zero_where(xp, out == 0, g * (other / out))))  # fmt: skip
-copysign = binary("copysign", dtype="float", accept="biuf", vjp=(
+copysign = binary("copysign", numbers="other", dtype="float", accept="biuf", vjp=(
     lambda xp, g, input, out: zero_where(xp, input == 0, g * (out / input)), lambda g: g * 0))  # fmt: skip
-nextafter = binary("nextafter", accept="f", exact=True)
+nextafter = binary("nextafter", numbers="none", accept="f", exact=True)
 
 
 def _one_dtype(input, other):
@@ -36,11 +36,11 @@ def _one_dtype(input, other):
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-heaviside = binary("heaviside", accept="biuf", exact=True, check=_one_dtype)
+heaviside = binary("heaviside", numbers="none", accept="biuf", exact=True, check=_one_dtype)
 
 # ---------------------------------------------------------------- whole numbers and bits
-gcd = binary("gcd", accept="iu", exact=True)
-lcm = binary("lcm", accept="iu", exact=True)
+gcd = binary("gcd", numbers="none", accept="iu", exact=True)
+lcm = binary("lcm", numbers="none", accept="iu", exact=True)
 
 
 # ---------------------------------------------------------------- mantissas and exponents

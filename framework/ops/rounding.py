@@ -97,7 +97,7 @@ def isneginf(input: Num):
 
 
 def _nowhere(input):
-    return T.logical_and(T.ne(input, input), True)
+    return T.ne(input, input)
 
 
 # ---------------------------------------------------------------- membership
@@ -114,7 +114,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         raise RuntimeError("Unsupported input type encountered for isin(): complex")
     wanted = T.reshape(test_elements, (-1,))
     if not wanted.numel():
-        found = T.logical_and(T.ne(elements, elements), False)
+        found = T.lt(elements, elements)
     elif wanted.numel() <= 16:
         found = T.any(T.eq(T.unsqueeze(elements, (elements.ndim,)), wanted), (elements.ndim,))
     else:

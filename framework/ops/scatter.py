@@ -51,7 +51,7 @@ def gather(input: Num, dim, index: Index, *, sparse_grad=False):
     """
     dim, index = _checked_index(input, dim, index, "gather")
     if not index.numel():
-        return T.full(tuple(index.shape), 0, input)
+        return T.reshape(T.slice(T.reshape(input, (-1,)), (slice(0, 0),)), tuple(index.shape))  # nothing, with history
     if _ranks(index) != _ranks(input):
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as input tensor, got {index.ndim} and {input.ndim} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from framework.dispatch.registry import op
 from framework.dispatch.schema import Cast, Dim, Num
 
-_SHARED = dict(kernel=True, batch="dims", dtype="float", accept="fc", spaces=("", "special"))
+_SHARED = dict(kernel=True, kernel_vjp=True, batch="dims", dtype="float", accept="fc", spaces=("", "special"))
 
 
 def _dims(x, dim):

@@ -9,7 +9,7 @@ from framework.core.defaults import get_default_dtype
 from framework.core.tensor import Tensor
 from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.inplace import assigned
-from framework.dispatch.registry import T, attach, binary, op, unary
+from framework.dispatch.registry import PUBLIC, T, attach, binary, op, unary
 from framework.dispatch.schema import Num
 
 _BOTH = dict(dtype="float", accept="biuf", spaces=("", "special"))
@@ -93,8 +93,9 @@ def _gamma_density(xp, input, other):
     return xp.exp(_times_log(xp, xp.log, input - 1, other) - other - xp.lgamma(input))
 
 
-igamma = binary("igamma", vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)), **_BOTH)
-igammac = binary("igammac", vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)), **_BOTH)
+igamma = binary("igamma", numbers="none", vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)), **_BOTH)
+igammac = binary("igammac", numbers="none", vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)), **_BOTH)
+PUBLIC["special"].update(gammainc=igamma, gammaincc=igammac)
 
 
 # ---------------------------------------------------------------- modified Bessel functions
@@ -185,9 +186,9 @@ def _times_log_vjp(xp, g, log, x, y, edge):
     return zero_where(xp, xp.logical_and(x == 0, y <= edge), g * log(y))
 
 
-xlogy = binary("xlogy", lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True, batch=elementwise_batch,
+xlogy = binary("xlogy", forward=lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True, batch=elementwise_batch,
                vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0), lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
-xlog1py = binary("xlog1py", lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False, batch=elementwise_batch,
+xlog1py = binary("xlog1py", forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False, batch=elementwise_batch,
                  vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1), lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
 
 
@@ -210,8 +211,8 @@ def _complex_logaddexp(xp, input, other):
 
 binary("complex_logaddexp", _complex_logaddexp, accept="c", spaces=(), batch=elementwise_batch,
        deriv=(lambda xp, input, out: xp.exp(input - out), lambda xp, other, out: xp.exp(other - out)))  # fmt: skip
-logaddexp = binary("logaddexp", inplace=False, accept="f", vjp=(
+logaddexp = binary("logaddexp", numbers="none", inplace=False, accept="f", vjp=(
     lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp)),
                    rewrite=lambda *args: T.complex_logaddexp(*args) if any([_is_complex(x) for x in args]) else NotImplemented)  # fmt: skip
-logaddexp2 = binary("logaddexp2", inplace=False, accept="f", vjp=(
+logaddexp2 = binary("logaddexp2", numbers="none", inplace=False, accept="f", vjp=(
     lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2)))  # fmt: skip

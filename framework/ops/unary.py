@@ -63,7 +63,9 @@ atan = unary(
 )
 sinh = unary("sinh", doc="The hyperbolic sine.", dtype="float", deriv=(lambda xp, input: xp.cosh(input),))
 cosh = unary("cosh", doc="The hyperbolic cosine.", dtype="float", deriv=(lambda xp, input: xp.sinh(input),))
-tanh = unary("tanh", doc="The hyperbolic tangent.", dtype="float", deriv=(lambda out: 1 - out * out,))
+tanh = unary(
+    "tanh", doc="The hyperbolic tangent.", dtype="float", deriv=(lambda out: 1 - out * out,), kernel_vjp=True
+)
 asinh = unary(
     "asinh",
     doc="The inverse hyperbolic sine.",
@@ -85,7 +87,9 @@ atanh = unary(
     deriv=(lambda input: 1 / (1 - input * input),),
     alias=("arctanh",),
 )
-sigmoid = unary("sigmoid", doc="1 / (1 + exp(-x)).", dtype="float", deriv=(lambda out: out * (1 - out),))
+sigmoid = unary(
+    "sigmoid", doc="1 / (1 + exp(-x)).", dtype="float", deriv=(lambda out: out * (1 - out),), kernel_vjp=True
+)
 deg2rad = unary(
     "deg2rad",
     doc="Degrees as radians.",
@@ -157,6 +161,7 @@ relu = unary(
     accept="iuf",
     spaces=("", "nn.functional"),
     exact=True,
+    kernel_vjp=True,
 )
 
 # ---------------------------------------------------------------- tests

@@ -98,6 +98,21 @@ class Adam(ParameterwiseOptimizer):
             state["max_exp_avg_sq"] = framework.zeros_like(param)
         return state
 
+    kernel = "adam_step"
+
+    def _plan(self, group: dict[str, Any], state: dict[str, Any]) -> Any:
+        beta1, beta2 = group["betas"]
+        numbers = (group["lr"], beta1, beta2, group["weight_decay"], group["eps"])
+        if group["capturable"] or not all([type(n) in (int, float) for n in numbers]):
+            return None
+        lr, decoupled, decay = group["lr"], group["decoupled_weight_decay"], group["weight_decay"]
+        step = state["step"].item() + 1
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
+        return [state[name] for name in names], (
+            -1.0 if group["maximize"] else 1.0, 1 - lr * decay if decoupled else 1.0, 0.0 if decoupled else float(decay),
+            beta1, beta2, (1 - beta2**step) ** 0.5, group["eps"], -(lr / (1 - beta1**step)),
+        )  # fmt: skip
+
     def _update(self, group: dict[str, Any], param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
         step, lr = advance(group, state), number(group["lr"])
         beta1, beta2 = map(number, group["betas"])

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import framework
-from framework.core.tensor import Tensor, arr
+from framework.core.state import ACTIVE
+from framework.core.storage import written
+from framework.core.tensor import FAST, Tensor, arr
 from framework.optim.optimizer import Optimizer
 
 __all__ = [
@@ -21,7 +23,10 @@ class ParameterwiseOptimizer(Optimizer):
     """An optimizer whose step is `_new_state` for a parameter met first, then `_update` with its gradient.
 
     Complex parameters are updated as pairs of real numbers. With the option "differentiable" autograd records the update.
+    A backend's kernel named `kernel` may do the same for all parameters at once, with the numbers of `_plan`.
     """
+
+    kernel = ""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient. A `closure` computes the loss and the gradients first; its loss is
@@ -40,12 +45,10 @@ class ParameterwiseOptimizer(Optimizer):
         return loss
 
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        for param in params:
+        alone = self._one_by_one(group, params) if self.kernel and not group.get("differentiable") and not ACTIVE else params
+        for param in alone:
             grad = param.grad
-            self._check(group, param, grad)
-            state = self.state[param] if self._keeps_state(group) else {}
-            if not state:
-                state.update(self._new_state(group, param))
+            state = self._state_of(group, param, grad)
             if group.get("maximize"):
                 grad = -grad
             if not param.is_complex():
@@ -57,6 +60,43 @@ class ParameterwiseOptimizer(Optimizer):
             for name, value in as_real.items():
                 if value is not before.get(name):  # made in this step
                     state[name] = framework.view_as_complex(value) if _is_pairs(value, param) else value
+
+    def _state_of(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> dict[str, Any]:
+        self._check(group, param, grad)
+        state = self.state[param] if self._keeps_state(group) else {}
+        if not state:
+            state.update(self._new_state(group, param))
+        return state
+
+    def _one_by_one(self, group: dict[str, Any], params: list[Tensor]) -> list[Tensor]:
+        """Have the backends' kernels do what they can, all parameters together; returns the parameters that are left."""
+        items: dict[Any, list[Any]] = {}
+        left: list[Tensor] = []
+        for param in params:
+            backend = param.backend
+            plan = None
+            if self.kernel in backend.kernels and type(param) in FAST and (param._view is None or param._view.base is None):
+                state = self._state_of(group, param, param.grad)
+                plan = self._plan(group, state)
+            if plan is None or not all([type(t) in FAST and t.backend is backend and t.dtype is param.dtype for t in (param.grad, *plan[0])]):
+                left.append(param)
+            else:
+                items.setdefault(backend, []).append((param, state, *plan))
+        for backend, chosen in items.items():
+            given = [([arr(t) for t in (param, param.grad, *tensors)], numbers) for param, _, tensors, numbers in chosen]
+            done = getattr(backend, self.kernel)(given)
+            for (param, state, tensors, _), finished in zip(chosen, done, strict=True):
+                if not finished:
+                    left.append(param)
+                    continue
+                written(param, *tensors)
+                if "step" in state:
+                    state["step"].add_(1)
+        return left
+
+    def _plan(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[list[Tensor], tuple[float, ...]] | None:
+        """The state that the kernel of this optimizer changes, and its numbers for the next step; None for what it cannot do."""
+        raise NotImplementedError
 
     def _keeps_state(self, group: dict[str, Any]) -> bool:
         return True

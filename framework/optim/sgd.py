@@ -64,6 +64,20 @@ class SGD(ParameterwiseOptimizer):
     def _new_state(self, group: dict[str, Any], param: Tensor) -> dict[str, Any]:
         return {}
 
+    kernel = "sgd_step"
+
+    def _plan(self, group: dict[str, Any], state: dict[str, Any]) -> Any:
+        momentum, dampening = group["momentum"], group["dampening"]
+        numbers = (group["lr"], momentum, dampening, group["weight_decay"])
+        buffer = state.get("momentum_buffer")
+        if not all([type(n) in (int, float) for n in numbers]) or momentum and buffer is None:
+            return None
+        nesterov = group["nesterov"]
+        return [buffer] if momentum else [], (
+            -1.0 if group["maximize"] else 1.0, float(group["weight_decay"]), -float(group["lr"]), float(momentum),
+            1.0 - dampening, float(momentum) if nesterov else 1.0, 1.0 if nesterov else 0.0,
+        )  # fmt: skip
+
     def _update(self, group: dict[str, Any], param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
         grad = decayed(grad, param, group["weight_decay"])
         momentum = group["momentum"]

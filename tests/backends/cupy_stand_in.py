@@ -97,7 +97,7 @@ def bare(a: Any) -> Any:
 
 class Ufunc:
     def __init__(self, ufunc: Any) -> None:
-        self.ufunc = ufunc
+        self.ufunc, self.__name__ = ufunc, ufunc.__name__
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         for a in args:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 
 from backends import dtypes as dt
@@ -149,6 +150,34 @@ UNARY = [
     Row("conj", np.conj, (*COMPLEX, dt.int64), 0),
 ]
 
+
+def _exactly(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of mpmath on arrays, in 30 digits."""
+
+    def reference(x: Any) -> Any:
+        with mpmath.workdps(30):
+            return np.array([float(f(mpmath.mpf(float(v)))) for v in x])
+
+    return reference
+
+
+def _between(*parts: tuple[float, float, int]) -> Callable[[dtype], tuple[Any, ...]]:
+    return lambda d: (np.concatenate([np.linspace(*part) for part in parts]).astype(d.name),)
+
+
+_I0_I1 = _between((-20, 20, 41), (0.01, 0.2, 5), (20, 60, 9))
+SPECIAL_FUNCTIONS = [
+    Row("erf", _exactly(mpmath.erf), FLOATS, 4, _between((-6, 6, 49), (-1e-6, 1e-3, 9)), signed_zero=False),
+    Row("erfc", _exactly(mpmath.erfc), FLOATS, 60, _between((-5, 9, 57))),
+    Row("erfinv", _exactly(mpmath.erfinv), FLOATS, 8, _between((-0.99, 0.99, 31), (1e-9, 1e-3, 5)), signed_zero=False),
+    Row("lgamma", _exactly(lambda x: mpmath.log(abs(mpmath.gamma(x)))), FLOATS, 8,
+        _between((0.1, 30, 60), (-5.7, -0.3, 10)), signed_zero=False, scale=1.0),
+    Row("digamma", _exactly(mpmath.digamma), FLOATS, 8, _between((0.1, 30, 60), (-5.7, -0.3, 10)), scale=1.0),
+    Row("i0", _exactly(lambda x: mpmath.besseli(0, x)), FLOATS, 8, _I0_I1),
+    Row("i0e", _exactly(lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x))), FLOATS, 8, _I0_I1),
+    Row("i1", _exactly(lambda x: mpmath.besseli(1, x)), FLOATS, 8, _I0_I1, signed_zero=False),
+    Row("i1e", _exactly(lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x))), FLOATS, 8, _I0_I1, signed_zero=False),
+]  # fmt: skip
 _COMPARED = (dt.bool_, *EXACT)
 BINARY = [
     Row("add", np.add, (*EXACT, dt.bool_, dt.complex64, dt.complex128), 1, pairs),
@@ -195,4 +224,4 @@ BINARY = [
 
 # Some references cannot be computed wide: they are about the dtype's own representation.
 OWN_TYPE = {"floor_divide": np.floor_divide, "nextafter": np.nextafter, "ldexp": np.ldexp, "gcd": np.gcd, "lcm": np.lcm}
-ROWS = [*UNARY, *BINARY]
+ROWS = [*UNARY, *SPECIAL_FUNCTIONS, *BINARY]

@@ -143,9 +143,9 @@ def test_mlx_has_every_primitive() -> None:
 
 
 def _positional(f: Any) -> list[str] | None:
-    """The positional parameters of a function in Python, None for one in C."""
+    """The parameters of a function in Python that must be given (`out` need not), None for one in C."""
     try:
         found = list(inspect.signature(f).parameters.values())
     except ValueError:
         return None
-    return None if not inspect.ismethod(inspect.unwrap(f)) else [p.name for p in found]
+    return None if not inspect.ismethod(inspect.unwrap(f)) else [p.name for p in found if p.default is p.empty]

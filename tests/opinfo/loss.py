@@ -1,5 +1,7 @@
 """Rows of `framework/ops/loss.py`, `classes.py` and `distance.py`."""
 
+from math import inf
+
 import numpy as np
 import scipy.special
 
@@ -162,6 +164,11 @@ def _distances(draw):
     yield Sample((draw.apart(3), draw(3) * 0.01), {"keepdim": True})
 
 
+def _all_pairs(x, p=2.0):
+    rows = [np.linalg.norm(x[i] - x[j], p) for i in range(len(x)) for j in range(i + 1, len(x))]
+    return np.array(rows, x.dtype)
+
+
 def _cosine_similarity(a, b, dim=1, eps=1e-8):
     size = lambda x: np.maximum(np.sqrt((x * x).sum(dim)), eps)
     a, b = np.broadcast_arrays(a, b)
@@ -213,6 +220,10 @@ ROWS = [
     _elementwise("multilabel_soft_margin_loss", lambda x, t: (t * _softplus(-x) + (1 - t) * _softplus(x)).mean(-1),
                  lambda draw: [Sample((draw(3, 4), draw(3, 4, low=0, high=1)), {"reduction": "none"})]),
     OpInfo(FUNCTION + "pairwise_distance", _distances, _pairwise, dtypes=REAL, out=False, tolerance=4),
+    OpInfo(FUNCTION + "pdist", lambda draw: [Sample((draw.apart(4, 3), p)) for p in (2.0, 1, 3, 0.5, inf)] + [Sample((draw(1, 2),))], _all_pairs,
+           dtypes=REAL, out=False, tolerance=4, errors=(((np.ones(3),), RuntimeError, "only supports 2D tensors"),
+                                                        ((np.ones((2, 2)), -1), RuntimeError, "non-negative p"),
+                                                        ((np.ones((2, 2), "int64"),), RuntimeError, "floating-point dtypes"))),
     OpInfo(FUNCTION + "cosine_similarity", lambda draw: [Sample((draw(2, 3), draw(2, 3))), Sample((draw(2, 3, 4), draw(3, 4), 0)),
                                                          Sample((draw(3), draw(3), -1))], _cosine_similarity, dtypes=REAL, out=False, tolerance=50),
     OpInfo(FUNCTION + "normalize", lambda draw: [Sample((draw(2, 3),)), Sample((draw.apart(2, 3), 1.0, 0))],

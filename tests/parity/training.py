@@ -69,7 +69,50 @@ def embedding(torch, optimizer="AdamW", **options):
     return classify(torch, model, getattr(torch.optim, optimizer)(model.parameters(), **options))
 
 
+def encoder(torch, optimizer="Adam", dropout=0.0, **options):
+    """A Transformer's encoder over the rows of an image, some rows hidden as padding."""
+    nn = torch.nn
+    torch.manual_seed(0)
+
+    class Rows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Linear(8, 16)
+            layer = nn.TransformerEncoderLayer(16, 2, 32, dropout, batch_first=True, **options)
+            self.encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(16), enable_nested_tensor=False)
+            self.head = nn.Linear(16, 10)
+
+        def forward(self, x):
+            x = x.flatten(1).reshape(x.shape[0], 8, 8)
+            hidden = x.sum(2) < 1.0
+            return self.head(self.encoder(self.embed(x), src_key_padding_mask=hidden).mean(1))
+
+    model = Rows()
+    return classify(torch, model, getattr(torch.optim, optimizer)(model.parameters(), lr=0.003))
+
+
+def translation(torch, steps=STEPS):
+    """A whole Transformer that learns to repeat sequences, with causal masks."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    table, head = nn.Embedding(12, 16), nn.Linear(16, 12)
+    model = nn.Transformer(16, 2, 1, 1, 32, 0.0, batch_first=True)
+    parameters = [*table.parameters(), *model.parameters(), *head.parameters()]
+    optimizer, losses = torch.optim.AdamW(parameters, lr=0.01), []
+    for _ in range(steps):
+        words = torch.randint(0, 12, (4, 6))
+        mask = nn.Transformer.generate_square_subsequent_mask(5)
+        out = head(model(table(words), table(words[:, :-1]), tgt_mask=mask, tgt_is_causal=True))
+        loss = nn.functional.cross_entropy(out.reshape(-1, 12), words[:, 1:].reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
 RUNS = [
     (mlp, {}), (mlp, {"optimizer": "SGD", "lr": 0.1}), (mlp, {"optimizer": "RMSprop", "lr": 0.001}), (mlp, {"optimizer": "Adadelta"}),
     (cnn, {}), (cnn, {"nesterov": True, "weight_decay": 0.01}), (embedding, {"lr": 0.01}),
+    (encoder, {}), (encoder, {"norm_first": True, "activation": "gelu"}), (encoder, {"optimizer": "SGD", "dropout": 0.1}), (translation, {}),
 ]  # fmt: skip

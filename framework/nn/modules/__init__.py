@@ -2,6 +2,7 @@
 
 from framework.nn.module import Module
 from framework.nn.modules.activation import *  # noqa: F403
+from framework.nn.modules.adaptive import *  # noqa: F403
 from framework.nn.modules.attention import *  # noqa: F403
 from framework.nn.modules.batchnorm import *  # noqa: F403
 from framework.nn.modules.channelshuffle import *  # noqa: F403
@@ -12,7 +13,9 @@ from framework.nn.modules.dropout import *  # noqa: F403
 from framework.nn.modules.flatten import *  # noqa: F403
 from framework.nn.modules.fold import *  # noqa: F403
 from framework.nn.modules.instancenorm import *  # noqa: F403
+from framework.nn.modules.lazy import *  # noqa: F403
 from framework.nn.modules.linear import *  # noqa: F403
+from framework.nn.modules.linear_loss import *  # noqa: F403
 from framework.nn.modules.loss import *  # noqa: F403
 from framework.nn.modules.normalization import *  # noqa: F403
 from framework.nn.modules.padding import *  # noqa: F403
