@@ -1,5 +1,5 @@
-"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, products and fused kernels on a pool of threads,
-and faster sums at indices."""
+"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, products and fused kernels on a pool of
+threads, and faster sums at indices."""
 
 from __future__ import annotations
 
