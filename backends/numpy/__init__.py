@@ -28,11 +28,11 @@ class Numpy(fused.Fused, norm.Normalisation, Optimizers, Windows, NumpyLike):
         workers.rest_blas()  # two pools of threads would spin against each other
 
     def softmax(self, x: Array, dim: int) -> Array:
-        out = self._along_rows("softmax", dim, x)
+        out = NotImplemented if x.size < fused.SMALL else self._along_rows("softmax", dim, x)
         return super().softmax(x, dim) if out is NotImplemented else out
 
     def sigmoid(self, x: Array) -> Array:
-        out = self._each("sigmoid", x)
+        out = NotImplemented if x.size < fused.SMALL else self._each("sigmoid", x)
         return super().sigmoid(x) if out is NotImplemented else out
 
     def matmul(self, a: Array, b: Array) -> Array:
