@@ -2,8 +2,8 @@
 
     python examples/char_gpt.py --device cpu        # or mlx:cpu, mps, cuda, auto
 
-The text is what Python's `help()` shows about the language; it comes with Python. Shows the progress, prints some text that the model
-writes, saves the loss curve in examples/output, and prints the loss on text it has not seen last.
+The text is what Python's `help()` shows about the language; it comes with Python. Shows the progress, prints some
+text that the model writes, saves the loss curve in examples/output, and prints the loss on text it has not seen last.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def load() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Block(nn.Module):
-    """Attention to earlier characters, then two layers at each; both add to what comes in (GPT-2's order: norms first)."""
+    """Attention to earlier characters, then two layers at each; both add to what comes in (norms first, as in GPT-2)."""
 
     def __init__(self) -> None:
         super().__init__()

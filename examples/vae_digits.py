@@ -2,8 +2,8 @@
 
     python examples/vae_digits.py --device cpu        # or mlx:cpu, mps, cuda, auto
 
-After Kingma and Welling, "Auto-Encoding Variational Bayes" (2013). Shows the progress, saves test images beside what comes back, and
-digits that the model draws, as a picture in examples/output, and prints the loss on the test images last.
+After Kingma and Welling, "Auto-Encoding Variational Bayes" (2013). Shows the progress, saves test images beside what
+comes back, and digits that the model draws, as a picture in examples/output, and prints the test images' loss last.
 """
 
 from __future__ import annotations

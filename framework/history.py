@@ -14,9 +14,10 @@ from framework.dispatch.show import place, rule_text, rules
 def explain(tensor: Tensor, file: Any = None) -> None:
     """Print the history of a value, from its leaves to itself.
 
-    Each line is one op of the graph that autograd recorded: a number, the op with the values it takes (by number; - is one that needs
-    no gradient), shape and dtype of the result, the place of the op in the source. Below it are the rules that give the gradients.
-    A value without a history (no gradient needed, or computed under `no_grad`) says so. TypeError if it is no tensor.
+    Each line is one op of the graph that autograd recorded: a number, the op with the values it takes (by number; - is
+    one that needs no gradient), shape and dtype of the result, the place of the op in the source. Below it are the
+    rules that give the gradients. A value without a history (no gradient needed, or computed under `no_grad`) says so.
+    TypeError if it is no tensor.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"explain(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
@@ -25,7 +26,8 @@ def explain(tensor: Tensor, file: Any = None) -> None:
 
 def _lines(tensor: Tensor) -> list[str]:
     if tensor.node is None:
-        return [f"{_what(tuple(tensor.shape), tensor.dtype)}: no history, since it needs no gradient or was computed under no_grad"]
+        what = _what(tuple(tensor.shape), tensor.dtype)
+        return [f"{what}: no history, since it needs no gradient or was computed under no_grad"]
     order = _in_order(tensor.node)
     number = {id(n): f"%{i}" for i, n in enumerate(order)}
     lines = []
@@ -38,7 +40,8 @@ def _lines(tensor: Tensor) -> list[str]:
             for inputs, rule in rules(e):
                 if not asked or asked.get(inputs, n) is not None:
                     text = rule_text(rule)
-                    lines.append(f"    gradient of {inputs}:" + (f"\n{indent(text, '        ')}" if "\n" in text else f" {text}"))
+                    text = f"\n{indent(text, '        ')}" if "\n" in text else f" {text}"
+                    lines.append(f"    gradient of {inputs}:{text}")
         else:
             lines.append(head)
     return lines

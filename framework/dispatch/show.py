@@ -19,7 +19,9 @@ _ROOT = Path(__file__).parents[2]  # locations are told from where the package l
 
 
 def entry_of(op: Any) -> Entry:
-    """The entry of an op, given by name ("softmax", "nn.functional.gelu", "Tensor.add") or as its function; ValueError if it has none."""
+    """The entry of an op, given by name ("softmax", "nn.functional.gelu", "Tensor.add") or as its function.
+
+    ValueError if there is none."""
     if not isinstance(op, str):
         found = getattr(op, "entry", None)
         if not isinstance(found, Entry):
@@ -33,7 +35,7 @@ def entry_of(op: Any) -> Entry:
     found = getattr(public, "entry", None) or ENTRIES.get(name)
     if not isinstance(found, Entry):
         raise ValueError(f"show(): there is no op named {op!r}")
-    if location(found.forward).startswith("framework/dispatch/registry.py"):  # a check of the arguments around the op of that name
+    if location(found.forward).startswith("framework/dispatch/registry.py"):  # checks arguments for the op of that name
         return ENTRIES[found.name]
     return found
 
@@ -48,7 +50,9 @@ def location(f: Callable[..., Any]) -> str:
 
 
 def text_of(f: Callable[..., Any]) -> str:
-    """The source text of a function; of a lambda, that expression alone; of an op in one line, that line. "" if there is no source."""
+    """The source text of a function; of a lambda, that expression alone; of an op in one line, that line.
+
+    "" if there is no source."""
     code = getattr(f, "__code__", None)
     if code is None or not location(f):
         return ""
@@ -126,9 +130,13 @@ def _titled(title: str, text: str) -> str:
 
 
 _KINDS = {"b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating point", "c": "complex"}
-_DTYPES = {"same": "that of the promoted operands", "float": "that of the promoted operands; integers and bool become the default float",
-           "real": "that of the promoted operands; of complex ones, the real part's",
-           "sum": "that of the promoted operands; integers and bool become int64"}  # fmt: skip
+_DTYPES = {
+    "same": "that of the promoted operands",
+    "float": "that of the promoted operands",
+    "real": "that of the promoted operands; of complex ones, the real part's",
+    "sum": "that of the promoted operands",
+}
+_WIDER = {"float": "; integers and bool become the default float", "sum": "; integers and bool become int64"}
 
 
 def dtype_text(e: Entry) -> str:
@@ -138,7 +146,9 @@ def dtype_text(e: Entry) -> str:
     if callable(e.dtype) and not isinstance(e.dtype, str):
         gives = _titled("a function of the promoted operands':", text_of(e.dtype) or repr(e.dtype))
     else:
-        gives = _DTYPES.get(e.dtype, str(e.dtype)) if isinstance(e.dtype, str) else str(e.dtype)
+        gives = _DTYPES.get(e.dtype, e.dtype) if isinstance(e.dtype, str) else str(e.dtype)
+        if not set(e.accept).isdisjoint("biu") and isinstance(e.dtype, str):
+            gives += _WIDER.get(e.dtype, "")
     return f"takes {', '.join(_KINDS[k] for k in e.accept if k in _KINDS)}\ngives {gives}"
 
 
@@ -160,9 +170,9 @@ def batch_text(e: Entry) -> str:
 def show(op: Any, file: Any = None) -> None:
     """Print all that the framework knows of one op.
 
-    Its place in the source, its forward, derivative, dtypes and batching, the backends' fused kernels that may replace the formula, and
-    the function that is generated from them: what a plain call runs. op: a name ("softmax", "nn.functional.gelu"), or a function.
-    ValueError if it is no op.
+    Its place in the source, its forward, derivative, dtypes and batching, the backends' fused kernels that may replace
+    the formula, and the function that is generated from them: what a plain call runs.
+    op: a name ("softmax", "nn.functional.gelu"), or a function. ValueError if it is no op.
     """
     print(entry_text(entry_of(op)), file=file)
 
@@ -172,11 +182,16 @@ def entry_text(e: Entry) -> str:
     parts = [f"{e.name}  {place(e)}".rstrip()]
     if e.doc:
         parts.append(inspect.cleandoc(e.doc))
-    sections = [("forward", forward_text(e)), ("derivative", derivative_text(e)), ("dtypes", dtype_text(e)), ("batching", batch_text(e))]
+    sections = [
+        ("forward", forward_text(e)),
+        ("derivative", derivative_text(e)),
+        ("dtypes", dtype_text(e)),
+        ("batching", batch_text(e)),
+    ]
     if e.jvp:
         sections.append(("forward-mode derivative", text_of(e.jvp)))
     elif e.linear:
-        sections.append(("forward-mode derivative", f"linear in its inputs ({e.linear}): the op itself on the tangents"))
+        sections.append(("forward-mode derivative", f"linear in its inputs ({e.linear}): the op on the tangents"))
     if e.kernel:
         names = [e.name] + [vjp_kernel(e, i)[0] for i, r in enumerate(e.vjp) if r and e.kernel_vjp]
         sections.append(("kernels", f"used instead where the backend has them: {', '.join(names)}"))
