@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -32,6 +33,7 @@ _TYPES = {"frozen": "cpu", "mlx:cpu": "mps"}
 _ALIASES = {"mlx": "mps", "metal": "mps", "mlx:gpu": "mps"}
 _ACCELERATORS = ("cuda", "mps")
 _loaded: dict[str, Backend] = {}
+_LOADING = threading.RLock()
 
 
 def _third_party() -> dict[str, str]:
@@ -108,7 +110,10 @@ def load(name: DeviceName) -> Backend:
             make: Callable[[int | None], Backend] = importlib.import_module(module).load
         except ImportError as error:
             raise RuntimeError(f"device '{name.text}': its backend cannot be imported: {error}") from error
-        backend = _loaded[name.text] = make(name.index)
+        with _LOADING:  # threads that come at once get one backend: it is compared by identity
+            backend = _loaded.get(name.text)
+            if backend is None:
+                backend = _loaded[name.text] = make(name.index)
     elif name.type == "mps" and name.index:
         raise RuntimeError(f"device 'mps:{name.index}': there is one Metal device, 'mps' or 'mps:0'")
     return backend

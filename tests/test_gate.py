@@ -190,3 +190,10 @@ def test_perturbations_are_not_confused(device):
 def test_third_derivative(device):
     cube = lambda x: x * x * x  # noqa: E731
     assert values(func_grad(func_grad(func_grad(cube)))(tensor(np.float32(2.0) * np.ones((), "float32"), device))) == 6.0
+
+
+def test_a_directional_derivative_has_no_history_of_its_own(device):
+    x = tensor(R(3, 4), device)
+    assert not jvp(lambda x: framework.softmax(x, 1), (x,), (x,))[1].requires_grad
+    y = tensor(R(3, 4), device, requires_grad=True)
+    assert jvp(lambda x: framework.softmax(x, 1), (y,), (x,))[1].requires_grad

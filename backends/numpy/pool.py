@@ -139,6 +139,11 @@ class Pool:
                 self._threads.append(thread)
 
     # ---------------------------------------------------------------- NumPy's matrix library
+    def rest_blas(self) -> None:
+        """Set the matrix library to one thread; products are split here."""
+        with self._lock:
+            self._rest_blas()
+
     def _rest_blas(self) -> None:
         if self._blas_before is None:
             blas = self.blas

@@ -121,7 +121,18 @@ class Pick(Node):
 
 def node_name(op: str) -> str:
     """What PyTorch calls the node of an op: `log_softmax` leaves a LogSoftmaxBackward0."""
+    op = KNOWN_AS.get(op, op.removesuffix("_kernel"))
     return "".join(part[:1].upper() + part[1:] for part in op.split("_")) + "Backward0"
+
+
+# Primitives whose nodes users know by another name.
+KNOWN_AS = {
+    "add_matmul": "addmm", "add_scaled": "add", "affine_map": "addmm", "as_pairs": "view_as_real", "clamp_between": "clamp",
+    "clip": "clamp", "conv": "convolution", "exponential_linear": "elu", "from_pairs": "view_as_complex", "imag_part": "imag",
+    "join": "cat", "leaky": "leaky_relu", "linear_map": "addmm", "mT": "transpose", "matrix_product": "mm",
+    "nan_replaced": "nan_to_num", "rdiv": "div", "strided": "as_strided", "to_device": "to_copy", "to_dtype": "to_copy",
+    "vector_product": "dot", "windows": "unfold",
+}  # fmt: skip
 
 
 class Shown:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from framework.core.state import grad_enabled
+from framework.core.state import STATE, grad_enabled
 from framework.core.tensor import Tensor
 
-from .levels import Level, Wrapper, fresh
+from .levels import Level, Wrapper, fresh, innermost
+from .record import strip
 from .registry import T
 from .schema import DIFFERENTIABLE, Entry
 from .slow import compute_dtype, operands
@@ -116,6 +117,7 @@ def vjp_of_vjp(e: Entry, values: list[Any], tangents: list[Any], live: list[int]
     the values, so the result can be differentiated again."""
     from .reverse import vjp_on_tensors
 
+    recorded = STATE.grad and _has_history(innermost(), *values, *tangents)
     with grad_enabled(True):
         variables: list[Any] = [tuple([fresh(x) for x in v]) if type(v) is tuple and i in live else fresh(v) if i in live else v
                      for i, v in enumerate(values)]  # fmt: skip
@@ -133,7 +135,15 @@ def vjp_of_vjp(e: Entry, values: list[Any], tangents: list[Any], live: list[int]
         if total is None or total.node is None:
             return tuple([None] * len(us)) if len(us) > 1 else None
         found = vjp_on_tensors([total], [T.full((), 1, total)], us)
+    if not recorded:  # its graph leads to the aliases alone
+        found = [None if t is None else strip(t) for t in found]
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _has_history(level: Any, *operands: Any) -> bool:
+    """Whether an operand, or a member of one, is on this level's tape."""
+    flat = [x for a in operands for x in (a if type(a) is tuple else (a,))]
+    return any([isinstance(x, Tensor) and x.level is level and x.node is not None for x in flat])
 
 
 def _inner(g: Any, t: Any) -> Any:

@@ -26,7 +26,7 @@ def users_frame() -> FrameType | None:
 
 @functools.cache
 def _is_ours(file: str) -> bool:
-    return file.startswith((_OURS, "<op "))
+    return file.startswith((_OURS, "<op"))
 
 
 def users_line() -> tuple[str, int] | None:
@@ -83,6 +83,22 @@ def not_a_tensor(op: str, name: str, position: int, value: Any) -> NoReturn:
     raise TypeError(f"{op}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
 
 
+_NOT_COMPLEX = ("maximum", "minimum", "fmax", "fmin", "signbit", "floor", "ceil", "trunc", "round")
+REFUSALS: dict[tuple[str, str], tuple[type[Exception], str]] = {
+    ("neg", "b"): (RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+                                 "`~` or `logical_not()` operator instead."),
+    ("positive", "b"): (RuntimeError, "The `+` operator, on a bool tensor is not supported."),
+    ("relu", "b"): (RuntimeError, "Boolean inputs not supported for relu"),
+    ("sign", "c"): (NotImplementedError, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
+    ("heaviside", "c"): (RuntimeError, "heaviside is not yet implemented for complex tensors."),
+    **{("frexp", kind): (RuntimeError, "torch.frexp() only supports floating-point dtypes") for kind in "biuc"},
+    **{(op, "c"): (NotImplementedError, f"{op} is not implemented for complex tensors.") for op in _NOT_COMPLEX},
+}  # fmt: skip  # what PyTorch says of some ops and kinds of dtype, instead of naming the dtype
+
+
 def not_implemented_for(op: str, dtype: Any) -> NoReturn:
-    """Raise NotImplementedError: the op is not defined for a dtype."""
+    """Raise NotImplementedError, or what `REFUSALS` has: the op is not defined for a dtype."""
+    if (op, dtype.kind) in REFUSALS:
+        error, text = REFUSALS[op, dtype.kind]
+        raise error(text)
     raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_type_name(dtype)}'")

@@ -153,7 +153,7 @@ def fast_dtypes(e: Entry) -> frozenset[Any]:
     kinds = FLOATS if "f" in e.accept else frozenset()
     if e.dtype == "same" and (e.exact or e.name in _WRAPPING) or e.dtype is bool_:
         kinds = kinds | (INTEGERS if "i" in e.accept else frozenset())
-    if e.exact and e.dtype == "same":
+    if e.exact and e.dtype == "same" and "b" in e.accept:
         kinds = kinds | {bool_}
     if e.exact and e.dtype is int64:  # counts or places of elements
         kinds = kinds | INTEGERS | {bool_}
@@ -177,7 +177,7 @@ def fast_path(e: Entry) -> list[str]:
     if scalar:
         lines += ["    if type(other) in FAST: a_other = other.array; n_other = other.node; "
                   "same = other.backend is b and other.dtype is d and a_other is not None",
-                  "    else: a_other = other; n_other = None; same = type(other) is int or type(other) is float and d in FLOATS"]  # fmt: skip
+                  f"    else: a_other = other; n_other = None; same = {number_test(e)}"]  # fmt: skip
     # 2. one device, one dtype that needs no cast, no stale array; a view only where arrays alias
     same = ["d in DTYPES"] if not e.view else ["b.aliasing"]
     same += [f"{p}.backend is b" + (f" and {p}.dtype is d" if p in e.nums else "") for p in own if p != lead]
@@ -243,6 +243,19 @@ def fast_path(e: Entry) -> list[str]:
     if e.view:
         lines += [f"            if n_{lead} is not None: w.origin = 'no_grad'"]
     return ["    " + line for line in [*lines, "        return t"]]
+
+
+def number_test(e: Entry) -> str:
+    """The test that a library takes the Python number `other` as PyTorch does: as a number of the other operand's dtype.
+
+    A comparison would take an integer for what it is, where the dtype wraps it around; other ops raise, and come to `slow`.
+    """
+    whole = "type(other) is int"
+    if e.dtype is bool_:
+        whole += " and (d in FLOATS or 0 <= other < 128)"
+    if bool_ in fast_dtypes(e):
+        whole += " and d is not BOOL"
+    return f"{whole} or type(other) is float and d in FLOATS"
 
 
 def is_primitive(e: Entry) -> bool:

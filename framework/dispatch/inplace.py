@@ -25,7 +25,7 @@ from .generate import FLOATS
 from .record import record, strip
 from .registry import T, register
 from .schema import Entry
-from .views import mask_of, put, read, replay, self_overlapping
+from .views import read, replaced, replay, self_overlapping
 
 # ---------------------------------------------------------------- the generated method
 
@@ -288,7 +288,7 @@ def _assign_wrapper(x: Tensor, u: Tensor, base: Tensor) -> Tensor:
 
 def _write_view(xp: Any, base: Any, value: Any, view: Any) -> Any:
     """`base` with the elements that `view` names replaced by `value`."""
-    return xp.where(mask_of(xp, base, view), put(xp, value, view), base)
+    return replaced(xp, base, value, view)
 
 
 _write_view.__annotations__ = {"base": "Num", "value": "Num"}
@@ -306,5 +306,4 @@ def define() -> None:
     """Register the ops that in-place writes leave on the tape."""
     register("overwrite", _overwrite, spaces=(), exact=True, vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g))
     register("write_view", _write_view, spaces=(), exact=True, node="CopySlices",
-             vjp=(lambda xp, g, view: xp.where(mask_of(xp, g, view), xp.full((), 0, xp.like(g)), g),
-                  lambda xp, g, view: read(xp, g, view)))  # fmt: skip
+             vjp=(lambda xp, g, view: replaced(xp, g, None, view), lambda xp, g, view: read(xp, g, view)))  # fmt: skip

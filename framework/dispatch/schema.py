@@ -76,6 +76,7 @@ class Entry:
     elementwise: bool = False  # operands broadcast
     exact: bool = False  # moves or compares elements without arithmetic: half types need no wider dtype
     random: bool = False
+    numbers_alone: bool = False  # two Python numbers and no tensor make a 0-d tensor
     check: Callable[..., None] | None = None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
     canon: Callable[..., Any] | None = None  # (first tensor, *others that are no tensors) -> those, where annotations are not enough
     trusting: str = ""  # on the fast path the library checks and wraps: "checked"; "sized": the last parameter is the result's shape

@@ -121,6 +121,9 @@ def canonical(e: Entry, args: tuple[Any, ...]) -> tuple[Any, ...]:
             values[i] = None if a is None else wrap_dims(a, lead.ndim if isinstance(lead, Tensor) else 0)
         elif kind == "Ints" and a is not None:
             values[i] = as_ints(a, e.params[i])
+    if e.elementwise and len(e.nums) > 1 and not e.numbers_alone and not any([isinstance(a, Tensor) for a in values]):
+        kinds = ", ".join([type(a).__name__ for a in args])
+        raise TypeError(f"{e.name}() received an invalid combination of arguments - got ({kinds}): one of its operands must be a Tensor")
     if e.canon:
         at = [i for i, p in enumerate(e.params) if p in e.static]
         for i, value in zip(at, e.canon(lead, *[values[i] for i in at]), strict=True):

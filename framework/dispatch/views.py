@@ -84,11 +84,23 @@ def put(xp: Any, g: Any, view: View) -> Any:
     return g
 
 
-def mask_of(xp: Any, base: Any, view: View) -> Any:
-    """True where the elements of a view of `base` (an array or a Tensor, by `xp`) lie."""
-    mask = np.zeros(tuple(base.shape), bool)
-    read(SHADOW, mask, view)[...] = True
-    return make(base.backend, base.backend.asarray(mask)) if xp is T else xp.asarray(mask)
+def replaced(xp: Any, base: Any, value: Any, view: View) -> Any:
+    """`base` (an array or a Tensor, by `xp`) with zeros where a view's elements lie, or with `value` there."""
+    put_value = None if value is None else put(xp, value, view)
+    zero = xp.full((), 0, xp.like(base))
+    if all([e.dtype is not None for e, _, _ in view.links()]):
+        mask = np.zeros(tuple(base.shape), bool)
+        read(SHADOW, mask, view)[...] = True
+        here = make(base.backend, base.backend.asarray(mask)) if xp is T else xp.asarray(mask)
+        return xp.where(here, zero if value is None else put_value, base)
+    # The view reads memory as another dtype: a part of a complex number may be in it. Ones, put back, say which.
+    shown = read(xp, base, view)
+    here = put(xp, xp.full(tuple(shown.shape), 1 + 1j if xp.dtype_of(shown).is_complex else 1, xp.like(shown)), view)
+    if not xp.dtype_of(base).is_complex:
+        return xp.where(here != 0, zero if value is None else put_value, base)
+    none = xp.real(zero)
+    parts = [xp.where(part(here) != 0, none if value is None else part(put_value), part(base)) for part in (xp.real, xp.imag)]
+    return xp.complex(*parts)
 
 
 def self_overlapping(x: Tensor) -> bool:
@@ -124,4 +136,4 @@ def _counted_overlap(a: Any) -> bool:
     return len(np.unique(at)) < int(a.size)
 
 
-__all__ = ["View", "linked", "mask_of", "put", "read", "replay", "self_overlapping", "view_of"]
+__all__ = ["View", "linked", "put", "read", "replaced", "replay", "self_overlapping", "view_of"]

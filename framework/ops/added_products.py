@@ -78,7 +78,9 @@ def addmv(input: Num, mat: Num, vec: Num, *, beta=1, alpha=1):
                            f"{', '.join([scalar_type_name(x.dtype) for x in (input, mat)])}, and {scalar_type_name(vec.dtype)}")  # fmt: skip
     check_mv(*mat.shape, *vec.shape, input.numel())
     if input.numel() not in (1, mat.shape[0]):
-        raise RuntimeError(f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
     return _added(input, mat, vec, (mat.shape[0],), beta, alpha)
 
 
@@ -99,7 +101,9 @@ def addr(input: Num, vec1: Num, vec2: Num, *, beta=1, alpha=1):
 def _same_dtypes(input, batch1, batch2):
     if not input.dtype is batch1.dtype is batch2.dtype:
         names = [c_type_name(x.dtype) for x in (input, batch1, batch2)]
-        raise RuntimeError(f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}")
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}"
+        )
 
 
 @op(**_PUBLIC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backends.dtypes import complex128, float64
 from framework.core.host import item
+from framework.core.number import as_number
 from framework.core.promotion import scalar_type_name
 from framework.core.tensor import Tensor
 from framework.dispatch.batched import elementwise_batch
@@ -42,7 +43,8 @@ def _wrapped(alpha, d):
     return alpha % (1 << 8 * d.itemsize) if d.kind == "u" else alpha
 
 
-@op(elementwise=True, batch=elementwise_batch, linear="jointly", spaces=(), vjp=(lambda g: g, lambda g, alpha: g * alpha.conjugate()))
+@op(elementwise=True, batch=elementwise_batch, linear="jointly", spaces=(), numbers_alone=True,
+    vjp=(lambda g: g, lambda g, alpha: g * alpha.conjugate()))  # fmt: skip
 def add_scaled(xp, input: Num, other: Num, alpha):
     """input + alpha * other, rounded once."""
     return input + other * alpha
@@ -52,7 +54,7 @@ plain_add, plain_sub, plain_rsub, plain_div = T.add, T.sub, T.rsub, T.div
 no_bool_minus = plain_sub.entry.check
 
 
-@op(composite=True, elementwise=True)
+@op(composite=True, elementwise=True, numbers_alone=True)
 def add(input: Num, other: Num, *, alpha=1):
     """input + alpha * other; operands promote and broadcast."""
     if alpha == 1 and not isinstance(alpha, (float, complex, Tensor)):
@@ -62,7 +64,7 @@ def add(input: Num, other: Num, *, alpha=1):
     return plain_add(input, other) if alpha == 1 else T.add_scaled(input, other, _wrapped(alpha, d))
 
 
-@op(composite=True, elementwise=True, alias=("subtract",))
+@op(composite=True, elementwise=True, numbers_alone=True, alias=("subtract",))
 def sub(input: Num, other: Num, *, alpha=1):
     """input - alpha * other; operands promote and broadcast. RuntimeError for bools."""
     if alpha == 1 and not isinstance(alpha, (float, complex, Tensor)):
@@ -73,8 +75,8 @@ def sub(input: Num, other: Num, *, alpha=1):
     return plain_sub(input, other) if alpha == 1 else T.add_scaled(input, other, _wrapped(-alpha, d))
 
 
-@op(composite=True, elementwise=True, method=False)
-def rsub(input: Num, other: Num, *, alpha=1):
+@op(composite=True, method=False)
+def rsub(input: Num, other, *, alpha=1):
     """other - alpha * input; operands promote and broadcast. RuntimeError for bools."""
     if alpha == 1:
         return plain_rsub(input, other)
@@ -110,12 +112,12 @@ def _truncated(xp, input, other):
     return quotient + xp.astype(inexact, xp.dtype_of(quotient))
 
 
-_ROUNDED = dict(accept="iuf", batch=elementwise_batch, check=T.floor_divide.entry.check, spaces=())
+_ROUNDED = dict(accept="iuf", numbers_alone=True, batch=elementwise_batch, check=T.floor_divide.entry.check, spaces=())
 binary("div_trunc", _truncated, vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
 binary("div_floor", lambda xp, input, other: xp.floor_divide(input, other), vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
 
 
-@op(composite=True, elementwise=True, alias=("divide",))
+@op(composite=True, elementwise=True, numbers_alone=True, alias=("divide",))
 def div(input: Num, other: Num, *, rounding_mode=None):
     """input / other; operands promote, integers to the default dtype, and broadcast.
 
@@ -133,7 +135,7 @@ div_ = in_place(div, Tensor.div_, "div_", "rounding_mode", None)
 attach(div_=div_, divide_=div_)
 
 
-@op(composite=True, elementwise=True, inplace=True)
+@op(composite=True, elementwise=True, numbers_alone=True, inplace=True)
 def true_divide(input: Num, other: Num):
     """input / other: `div` without rounding."""
     return plain_div(input, other)
@@ -190,11 +192,6 @@ def clamp_between(xp, input: Num, min: Num = None, max: Num = None):
     return input if max is None else xp.minimum(input, max)
 
 
-def _fitting(value, d):
-    """A bound as a number of dtype d, wrapped as PyTorch converts it."""
-    return None if value is None else bool(value) if not d.category else int(value) if d.category == 1 else float(value)
-
-
 def _clamped(name, input, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -209,7 +206,7 @@ def _clamped(name, input, min, max):
         for bound in (min, max):
             if bound is not None and bound != bound:  # nan bounds everything
                 return T.add(x, bound) if d.is_floating_point else x
-        return T.clip(x, _fitting(min, d), _fitting(max, d))
+        return T.clip(x, *[None if bound is None else as_number(bound, d) for bound in (min, max)])
     if len(tensors) < sum(b is not None for b in (min, max)):
         raise TypeError(f"{name}() received an invalid combination of arguments: min and max must both be numbers, or both tensors")
     return T.clamp_between(input, min, max)
@@ -310,12 +307,29 @@ def addcdiv(input: Num, tensor1: Num, tensor2: Num, *, value=1):  # noqa: F811
     return quotient_added(input, tensor1, tensor2, _value_fits("addcdiv", value, input, tensor1, tensor2))
 
 
-@op(composite=True, elementwise=True, inplace=True)
+def _double(*operands):
+    """float64, or complex128 if an operand is complex."""
+    return complex128 if any(isinstance(x, complex) or isinstance(x, Tensor) and x.dtype.is_complex for x in operands) else float64
+
+
+@op(composite=True, elementwise=True)
 def float_power(input: Num, exponent: Num):
     """input ** exponent in double precision: float64, or complex128 if either is complex."""
-    wide = complex128 if any(isinstance(x, complex) or isinstance(x, Tensor) and x.dtype.is_complex for x in (input, exponent)) else float64
+    wide = _double(input, exponent)
     if isinstance(input, Tensor):
         input = T.astype(input, wide)
     if isinstance(exponent, Tensor):
         exponent = T.astype(exponent, wide)
     return T.pow(input, exponent)
+
+
+def float_power_(self, exponent):
+    """In-place form of `float_power`; RuntimeError unless this tensor has the result's dtype."""
+    wide = _double(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result requires dtype "
+                           f"{scalar_type_name(wide)}")  # fmt: skip
+    return assigned(float_power.entry, "float_power_", self, (exponent,), {})
+
+
+attach(float_power_=float_power_)

@@ -31,7 +31,10 @@ def contract(left, l, right, r, kept):
     sizes = dict(zip(l, left.shape, strict=True)) | dict(zip(r, right.shape, strict=True))
     if not summed:
         left = T.reshape(arranged(left, l, batch + rows), tuple([sizes[n] for n in batch + rows] + [1] * len(columns)))
-        right = T.reshape(arranged(right, r, batch + columns), tuple([sizes[n] for n in batch] + [1] * len(rows) + [sizes[n] for n in columns]))
+        right = T.reshape(
+            arranged(right, r, batch + columns),
+            tuple([sizes[n] for n in batch] + [1] * len(rows) + [sizes[n] for n in columns]),
+        )
         return T.mul(left, right), labels
     lead, k = tuple([sizes[n] for n in batch]), prod([sizes[n] for n in summed])
     left = T.reshape(arranged(left, l, batch + rows + summed), (*lead, prod([sizes[n] for n in rows]), k))
@@ -64,9 +67,13 @@ def tensordot(a: Num, b: Num, dims=2):
     """
     left, right = _pairs(a, b, dims)
     if len(left) != len(right):
-        raise RuntimeError(f"both dimension lists should have same length, got {list(left)} and {list(right)} (tensordot)")
+        raise RuntimeError(
+            f"both dimension lists should have same length, got {list(left)} and {list(right)} (tensordot)"
+        )
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"both inputs should have same dtype, got {c_type_name(a.dtype)} and {c_type_name(b.dtype)} (tensordot)")
+        raise RuntimeError(
+            f"both inputs should have same dtype, got {c_type_name(a.dtype)} and {c_type_name(b.dtype)} (tensordot)"
+        )
     l, r = [("a", d) for d in range(a.ndim)], [("b", d) for d in range(b.ndim)]
     for d, e in zip(left, right, strict=True):
         i, j = wrap_dim(d, a.ndim), wrap_dim(e, b.ndim)
@@ -92,18 +99,18 @@ def _parts(sizes):
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            cost[i, j], split[i, j] = min((cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
     return split
 
 
-def _chain(matrices):
-    """The product of matrices in the order with the fewest multiplications."""
-    split = _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
-
-    def product(i, j):
-        return matrices[i] if i == j else T.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))
-
-    return product(0, len(matrices) - 1)
+def _product(matrices, split, i, j):
+    """The product of matrices i to j, split where `split` says."""
+    if i == j:
+        return matrices[i]
+    k = split[i, j]
+    return T.matmul(_product(matrices, split, i, k), _product(matrices, split, k + 1, j))
 
 
 @op(composite=True, spaces=("linalg",), method=False)
@@ -136,7 +143,8 @@ def multi_dot(tensors: Nums):
         if i and matrices[i - 1].shape[1] != m.shape[0]:
             raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and {list(tensors[i].shape)} "
                                "cannot be multiplied")  # fmt: skip
-    out = _chain(matrices)
+    split = _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+    out = _product(matrices, split, 0, count - 1)
     return T.squeeze(out, tuple([d for d, vector in enumerate((row, column)) if vector])) if row or column else out
 
 
@@ -163,10 +171,14 @@ def matrix_power(input: Num, n):
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     rows, columns = input.shape[-2:]
     if rows != columns:
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {columns} by {rows} matrices")
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {columns} by {rows} matrices"
+        )
     if n < 0:
         if input.dtype.category < 2:
-            raise RuntimeError(f"linalg.inv: Expected a floating point or complex tensor as input. Got {scalar_type_name(input.dtype)}")
+            raise RuntimeError(
+                f"linalg.inv: Expected a floating point or complex tensor as input. Got {scalar_type_name(input.dtype)}"
+            )
         input, n = PUBLIC["linalg"]["inv"](input), -n
     if n == 0:
         return T.clone(T.expand(PUBLIC[""]["eye"](rows, dtype=input.dtype, device=input.device), tuple(input.shape)))

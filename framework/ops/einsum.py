@@ -51,7 +51,9 @@ def _letters(part, start, where):
         elif c in LETTERS:
             found.append(c)
         elif c != " ":
-            raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]"
+            )
         i += 1
     return found
 
@@ -91,7 +93,9 @@ def _sizes(labels, operands):
         own = {}
         for n, size in zip(names, x.shape, strict=True):
             if own.setdefault(n, size) != size:
-                raise RuntimeError(f"einsum(): subscript {n} is repeated for operand {i} but the sizes don't match, {size} != {own[n]}")
+                raise RuntimeError(
+                    f"einsum(): subscript {n} is repeated for operand {i} but the sizes don't match, {size} != {own[n]}"
+                )
             known = sizes.get(n, 1)
             if size not in (1, known) and known != 1:
                 raise RuntimeError(f"einsum(): subscript {n} has size {size} for operand {i} which does not broadcast with previously seen "
@@ -160,14 +164,18 @@ def einsum(*args):
         if not isinstance(x, Tensor):
             not_a_tensor("einsum", "operands", i, x)
     if len(inputs) != len(operands):
-        raise RuntimeError(f"einsum(): {'more' if len(operands) > len(inputs) else 'fewer'} operands were provided than specified in the equation")
+        raise RuntimeError(
+            f"einsum(): {'more' if len(operands) > len(inputs) else 'fewer'} operands were provided than specified in the equation"
+        )
     counts = [_covered(s, x, i) for i, (s, x) in enumerate(zip(inputs, operands, strict=True))]
     labels = [_labels(s, n) for s, n in zip(inputs, counts, strict=True)]
     sizes = _sizes(labels, operands)
     result = _result(output, labels, max(counts))
     for x in operands:
         if x.dtype is not operands[0].dtype:
-            raise RuntimeError(f"expected scalar type {scalar_type_name(operands[0].dtype)} but found {scalar_type_name(x.dtype)} (einsum)")
+            raise RuntimeError(
+                f"expected scalar type {scalar_type_name(operands[0].dtype)} but found {scalar_type_name(x.dtype)} (einsum)"
+            )
     several = {n for n in sizes if len([1 for names, x in zip(labels, operands, strict=True)
                                         if (n, sizes[n]) in zip(names, x.shape, strict=True)]) > 1}  # fmt: skip
     terms = [_reduced(x, names, sizes, several.union(result)) for x, names in zip(operands, labels, strict=True)]

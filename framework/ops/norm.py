@@ -35,7 +35,7 @@ def _standardize_vjp(xp, g, out, var, shape, dims, eps):
 
 
 @op(batch="dims", accept="f", spaces=(), outs=("out", "mean", "var"), diff_outs=("out", "mean", "var"), kernel=True,
-    vjp=(_standardize_vjp,))  # fmt: skip
+    kernel_vjp=True, vjp=(_standardize_vjp,))  # fmt: skip
 def standardize(xp, input: Num, dims: Dims, eps):
     """((input - mean) / sqrt(var + eps), mean, var), the mean and the biased variance over `dims`, which stay as size 1."""
     n = _count(input, dims)
@@ -43,6 +43,35 @@ def standardize(xp, input: Num, dims: Dims, eps):
     centred = input - mean
     var = xp.sum(centred * centred, dims, True) / n
     return centred * xp.rsqrt(var + eps), mean, var
+
+
+def _normalized_vjp(xp, g, input, weight, mean, var, dims, eps):
+    g_out, g_mean, g_var = g
+    out = (input - mean) * xp.rsqrt(var + eps)
+    inner = None if g_out is None else g_out * weight
+    grad = _standardize_vjp(xp, (inner, g_mean, g_var), out, var, tuple(input.shape), dims, eps)
+    return (grad, None, None) if g_out is None else (grad, g_out * out, g_out)  # the engine sums the last two
+
+
+@op(accept="f", spaces=(), outs=("out", "mean", "var"), diff_outs=("out", "mean", "var"), kernel=True, kernel_vjp=True,
+    vjp=_normalized_vjp)  # fmt: skip
+def normalized(xp, input: Num, weight: Num, bias: Num, dims: Dims, eps):
+    """`standardize`, its first result times weight plus bias, which broadcast to the input's shape."""
+    n = _count(input, dims)
+    mean = xp.sum(input, dims, True) / n
+    centred = input - mean
+    var = xp.sum(centred * centred, dims, True) / n
+    return centred * xp.rsqrt(var + eps) * weight + bias, mean, var
+
+
+def _normalized(input, weight, bias, shape, dims, eps):
+    """The input standardized over `dims`, times weight plus bias, both in `shape`; with the mean and the variance."""
+    x = _wide(input)
+    if weight is not None and bias is not None and x.dtype is weight.dtype is bias.dtype:
+        out, mean, var = normalized(x, T.reshape(weight, shape), T.reshape(bias, shape), dims, eps)
+        return T.astype(out, input.dtype), mean, var
+    out, mean, var = standardize(x, dims, eps)
+    return _scaled(out, weight, bias, shape, input.dtype), mean, var
 
 
 def _rms_vjp(xp, g, input, out, dims, eps):
@@ -117,7 +146,7 @@ def batch_norm(input: Num, running_mean, running_var, weight: Num = None, bias: 
         return _scaled(x, scale, shift if bias is None else shift + bias, shape, input.dtype)
     _check_batch("batch_norm", input.shape)
     dims = (0, *range(2, input.ndim))
-    out, mean, var = standardize(x, dims, eps)
+    out, mean, var = _normalized(input, weight, bias, shape, dims, eps)
     if running_mean is not None or running_var is not None:
         n = input.numel() // input.shape[1]
         with grad_enabled(False):
@@ -125,7 +154,7 @@ def batch_norm(input: Num, running_mean, running_var, weight: Num = None, bias: 
                 _follow(running_mean, mean.detach(), momentum)
             if running_var is not None:
                 _follow(running_var, var.detach() * (n / (n - 1)), momentum)
-    return _scaled(out, weight, bias, shape, input.dtype)
+    return out
 
 
 @op(**_FUNCTIONAL)
@@ -198,8 +227,7 @@ def _last_dims(name, input, normalized_shape, **tensors):
 def layer_norm(input: Num, normalized_shape, weight: Num = None, bias: Num = None, eps=1e-5):
     """The last dimensions, which must be `normalized_shape`, standardized, then weight and bias of that shape (Ba et al. 2016)."""
     dims = _last_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    out = standardize(_wide(input), dims, eps)[0]
-    return _scaled(out, weight, bias, tuple(normalized_shape), input.dtype)
+    return _normalized(input, weight, bias, tuple(normalized_shape), dims, eps)[0]
 
 
 @op(composite=True, spaces=("", "nn.functional"), method=False)

@@ -42,7 +42,9 @@ def bmm(input: Num, mat2: Num):
     """The products of two stacks of matrices, (b, n, m) and (b, m, p). RuntimeError for other ranks and sizes and for two dtypes."""
     check_bmm(input, mat2)
     if input.dtype is not mat2.dtype:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(mat2.dtype)} (bmm)")
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(mat2.dtype)} (bmm)"
+        )
     return T.matmul(input, mat2)
 
 
@@ -94,7 +96,9 @@ def vecdot(x: Num, y: Num, *, dim=-1):
     """The inner product along `dim`, x conjugated; the operands broadcast. RuntimeError for integers and for two dtypes."""
     for t in (x, y):
         if t.dtype.category < 2:
-            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(t.dtype)}")
+            raise RuntimeError(
+                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(t.dtype)}"
+            )
     if x.dtype is not y.dtype:
         raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {scalar_type_name(x.dtype)} and y of "
                            f"type {scalar_type_name(y.dtype)} instead")  # fmt: skip
@@ -119,7 +123,9 @@ def inner(input: Num, other: Num):
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{list(input.shape)} and {list(other.shape)}")  # fmt: skip
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"both inputs should have same dtype, got {c_type_name(input.dtype)} and {c_type_name(other.dtype)} (inner)")
+        raise RuntimeError(
+            f"both inputs should have same dtype, got {c_type_name(input.dtype)} and {c_type_name(other.dtype)} (inner)"
+        )
     if other.ndim == 1:
         return T.matmul(input, other)
     columns = T.mT(T.reshape(other, (other.numel() // max(other.shape[-1], 1), other.shape[-1])))
@@ -157,9 +163,13 @@ def vector_product(xp, input: Num, other: Num, dim: Dim):
 def cross(input: Num, other: Num, *, dim=-1):
     """The vector product along `dim`, of size 3; the others broadcast. RuntimeError for other sizes, different ranks, and two dtypes."""
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(other.dtype)} (cross)")
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(other.dtype)} (cross)"
+        )
     if input.ndim != other.ndim:
-        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}.")
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}."
+        )
     sizes = [x.shape[wrap_dim(dim, x.ndim)] for x in (input, other)]
     if sizes != [3, 3]:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")

@@ -50,8 +50,9 @@ class Rprop(ParameterwiseOptimizer):
         shrink, grow = group["etas"]
         previous, size = state["prev"], state["step_size"]
         agreement = grad * (previous.clone() if framework.is_grad_enabled() else previous)
-        factor = framework.where(agreement > 0, grow, framework.where(agreement < 0, shrink, 1.0))
+        factor = framework.where(agreement < 0, shrink, framework.ones_like(size))
+        factor = framework.where(agreement > 0, grow, factor)
         size.copy_((size * factor).clamp(*group["step_sizes"]))
         grad = framework.where(agreement < 0, framework.zeros_like(grad), grad)
-        param.sub_(grad.sign() * size)
+        param.sub_(grad.sign() * (size.clone() if framework.is_grad_enabled() else size))
         previous.copy_(grad)

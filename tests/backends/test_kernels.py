@@ -10,8 +10,8 @@ import pytest
 from scipy import special
 
 import framework
-from backends.numpy import fused, kernels
-from backends.numpy import pool as pools
+from backends.numpy import fused, kernels, norm, windows
+from backends.numpy.pool import pool
 from backends.registry import load, parse
 from framework.dispatch.registry import ENTRIES
 from framework.dispatch.schema import vjp_kernel
@@ -29,10 +29,13 @@ def _any_size(monkeypatch):
     """Kernels from the first element on, in parts on three threads."""
     monkeypatch.setattr(fused, "SMALL", 1)
     monkeypatch.setattr(fused, "PART", 8)
-    before = pools.pool.size
-    pools.pool.resize(3)
+    monkeypatch.setattr(norm, "SMALL", 1)
+    monkeypatch.setattr(windows, "SMALL", 1)
+    monkeypatch.setattr(norm, "PART", 8)
+    before = pool.size
+    pool.resize(3)
     yield
-    pools.pool.resize(before)
+    pool.resize(before)
 
 
 def normal(shape, dtype="float32", seed=0, scale=3.0):
@@ -118,6 +121,52 @@ def test_other_layouts_take_the_plain_path():
     for dtype in ("float16", "complex64"):
         assert CPU.log_softmax(normal((40, 50)).astype(dtype), 1) is NotImplemented
     assert CPU.log_softmax(normal((40, 50)), 0) is NotImplemented
+
+
+# ---------------------------------------------------------------- normalisation
+NORMS = (((5, 7), (1,), (7,)), ((1, 300), (1,), (300,)), ((40, 3, 11), (1, 2), (3, 11)), ((6, 4), (0,), (1, 4)), ((3, 5, 7), (0, 2), (1, 5, 1)),
+         ((4, 9, 6, 5), (0, 2, 3), (1, 9, 1, 1)), ((2, 1, 50), (0, 2), (1, 1, 1)))  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize("shape, dims, size", NORMS, ids=str)
+def test_normalisation(shape, dims, size, dtype):
+    x, g = normal(shape, dtype) + 2, normal(shape, dtype, 1, 1.0)
+    w, b = normal(size, dtype, 2, 1.0), normal(size, dtype, 3, 1.0)
+    got, expected = CPU.normalized(x, w, b, dims, 1e-5), formula("normalized", x, w, b, dims, 1e-5)
+    for a, e in zip(got, expected, strict=True):
+        close(a, e, dtype, 10)
+    _, mean, var = expected
+    given = {"g": (g, None, None), "input": x, "weight": w, "mean": mean, "var": var, "dims": dims, "eps": 1e-5}
+    grads = CPU.normalized_vjp((g, None, None), x, w, mean, var, dims, 1e-5)
+    lead = tuple(range(x.ndim - len(size))) + tuple(i + x.ndim - len(size) for i, n in enumerate(size) if n == 1)
+    for a, e in zip(grads, rule("normalized", **given), strict=True):
+        close(a, e if e.shape == a.shape else e.sum(lead, keepdims=True).reshape(size), dtype, 50)
+
+
+@BOTH
+@pytest.mark.parametrize("shape, dims", [n[:2] for n in NORMS], ids=str)
+def test_standardize(shape, dims, dtype):
+    x, g = normal(shape, dtype) + 2, normal(shape, dtype, 1, 1.0)
+    got, expected = CPU.standardize(x, dims, 1e-5), formula("standardize", x, dims, 1e-5)
+    for a, e in zip(got, expected, strict=True):
+        close(a, e, dtype, 10)
+    out, _, var = expected
+    grad = CPU.standardize_vjp((g, None, None), out, var, shape, dims, 1e-5)
+    given = {"g": (g, None, None), "out": out, "var": var, "shape": shape, "dims": dims, "eps": 1e-5}
+    close(grad, rule("standardize", **given), dtype, 30)
+
+
+def test_normalisation_of_special_values():
+    for value in (np.nan, np.inf, -np.inf):
+        x = normal((4, 40))
+        x[1, 3] = value
+        with np.errstate(all="ignore"):
+            got, expected = CPU.standardize(x, (1,), 1e-5), formula("standardize", x, (1,), 1e-5)
+        for a, e in zip(got, expected, strict=True):
+            close(a, e, "float32", 10)
+    assert CPU.standardize(normal((4, 5, 6)), (1,), 1e-5) is NotImplemented
+    assert CPU.standardize_vjp((None, normal((4, 1)), None), normal((4, 6)), normal((4, 1)), (4, 6), (1,), 1e-5) is NotImplemented
 
 
 # ---------------------------------------------------------------- elementwise
@@ -213,10 +262,24 @@ def test_derivatives_of_primitives(name):
         np.testing.assert_allclose(getattr(CPU, f"{name}_vjp")(g, out), rule(name, g=g, out=out), rtol=1e-6, atol=1e-6)
 
 
+# ---------------------------------------------------------------- convolution
+@BOTH
+@pytest.mark.parametrize("stride, padding, dilation", (((1, 1), (1, 1), (1, 1)), ((2, 1), (0, 2), (1, 2)), ((1, 1), (2, 2), (2, 1)), ((1, 2), (3, 3), (1, 1))), ids=str)
+def test_depthwise(stride, padding, dilation, dtype):
+    x, w, b = normal((3, 5, 9, 8), dtype, 0, 1.0), normal((5, 1, 3, 2), dtype, 1, 1.0), normal(5, dtype, 2)
+    places = (stride, padding, dilation, 5)
+    y = CPU.conv_bias(x, w, b, *places)
+    close(y, FROZEN.conv_bias(x, w, b, *places), dtype, 10)
+    g = normal(y.shape, dtype, 3, 1.0)
+    close(CPU.conv_input(g, w, *places, (9, 8)), FROZEN.conv_input(g, w, *places, (9, 8)), dtype, 10)
+    close(CPU.conv_weight(x, g, *places, (3, 2)), FROZEN.conv_weight(x, g, *places, (3, 2)), dtype, 50)
+
+
 # ---------------------------------------------------------------- the protocol
 def test_kernels_are_methods_of_formulas():
     derivatives = {vjp_kernel(e, i)[0] for e in ENTRIES.values() if e.kernel_vjp for i, r in enumerate(e.vjp) if r}
-    for name in CPU.kernels:
+    steps = {"adam_step", "sgd_step"}
+    for name in CPU.kernels - steps:
         assert callable(getattr(CPU, name))
         assert name in derivatives or ENTRIES[name].kernel, name
 

@@ -30,12 +30,23 @@ def _added(product):
 
 
 def _row(name, shapes, reference, *errors, **fields):
-    return OpInfo(name, _of(*shapes), reference, **{"dtypes": FLOATS, "errors": tuple([(args, RuntimeError, text) for args, text in errors])} | fields)
+    return OpInfo(
+        name,
+        _of(*shapes),
+        reference,
+        **{"dtypes": FLOATS, "errors": tuple([(args, RuntimeError, text) for args, text in errors])} | fields,
+    )
 
 
 def _added_row(name, shapes, product, *errors):
     """inplace: only samples whose input has the result's shape say anything."""
-    return OpInfo(name, _scaled(*shapes), _added(product), dtypes=FLOATS, errors=tuple([(args, RuntimeError, text) for args, text in errors]))
+    return OpInfo(
+        name,
+        _scaled(*shapes),
+        _added(product),
+        dtypes=FLOATS,
+        errors=tuple([(args, RuntimeError, text) for args, text in errors]),
+    )
 
 
 def _cross(a, b, dim=-1):

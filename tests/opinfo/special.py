@@ -1,5 +1,6 @@
 """Rows of `framework/ops/special.py`: references are SciPy's and NumPy's functions in double precision."""
 
+import mpmath
 import numpy as np
 from scipy import special
 
@@ -16,6 +17,33 @@ def _logit(draw):
 
 def _clipped_logit(x, eps=None):
     return special.logit(x if eps is None else np.clip(x, eps, 1 - eps))
+
+
+def _near_half(draw):
+    yield Sample((0.5 + 1e-6 * draw(2, 3, low=0.5, high=2),))
+
+
+def _whole_and_small(draw):
+    yield Sample((np.asarray([1.0, -2.0, 37.0, 1e-7, 0.29, -0.32, 4.5, -1e3]).astype(draw.dtype),))
+
+
+def _exact_sinc(x):
+    return np.array([float(mpmath.sincpi(mpmath.mpf(float(v)))) for v in x])
+
+
+def _ranges(draw):
+    yield Sample((draw(2, 3, low=0.3, high=5), draw(2, 3, low=0.1, high=6)))
+    yield Sample((draw(3, low=0.3, high=5), draw(2, 1, low=0.1, high=6)))
+
+
+def _complex_pairs(draw):
+    yield Sample((draw(2, 3), draw(3)))
+    yield Sample((draw(2), draw(2) + 800))
+
+
+def _log_of_sum(a, b):
+    m = np.maximum(a.real, b.real)
+    return m + np.log(np.exp(a - m) + np.exp(b - m))
 
 
 def _orders(draw):
@@ -49,7 +77,13 @@ ROWS = [
     unary_row("special.i1", special.i1, 0.2, 3, dtypes=DOUBLE, tolerance=4, inplace=False),
     unary_row("special.i1e", special.i1e, 0.2, 3, dtypes=DOUBLE, tolerance=4, inplace=False),
     OpInfo("logit", _logit, _clipped_logit, dtypes=FLOATS, tolerance=2, inplace=True),
-    OpInfo("sinc", _with_zero, np.sinc, dtypes=("float64", "float32", "complex128"), tolerance=4, inplace=True, second=False),
+    OpInfo("sinc", _with_zero, np.sinc, dtypes=("float64", "float32", "complex128"), tolerance=4, inplace=True),
+    OpInfo("logit", _near_half, special.logit, dtypes=DOUBLE, tolerance=2),
+    OpInfo("sinc", _whole_and_small, _exact_sinc, dtypes=DOUBLE, tolerance=0.2),
+    OpInfo("igamma", _ranges, special.gammainc, dtypes=FLOATS, tolerance=4, inplace=True, grad=False),
+    OpInfo("igammac", _ranges, special.gammaincc, dtypes=FLOATS, tolerance=4, inplace=True, grad=False),
+    OpInfo("special.gammainc", _ranges, special.gammainc, dtypes=DOUBLE, tolerance=4, grad=False),
+    OpInfo("logaddexp", _complex_pairs, _log_of_sum, dtypes=("complex128", "complex64"), tolerance=4),
     OpInfo("xlogy", _logs, special.xlogy, dtypes=DOUBLE, inplace=True, tolerance=2),
     OpInfo("special.xlog1py", _logs, special.xlog1py, dtypes=DOUBLE, tolerance=2),
     binary_row("logaddexp", np.logaddexp, number=None, dtypes=FLOATS, inplace=False),

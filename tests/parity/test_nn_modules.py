@@ -126,7 +126,7 @@ every = pytest.mark.parametrize("name, args, kwargs, shapes", CASES, ids=IDS)
 called = [case for case in CASES if case[3] is not None]
 CALLED_IDS = [i for i, case in zip(IDS, CASES, strict=True) if case[3] is not None]
 
-NOT_YET = {"AdaptiveLogSoftmaxWithLoss", "DataParallel", "LinearCrossEntropyLoss"}
+NOT_YET = {"DataParallel"}
 
 
 def both(name, args, kwargs, seed=0):
