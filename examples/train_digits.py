@@ -98,7 +98,9 @@ def save_pictures(losses: list[float], images, labels, predictions, folder: Path
     for axes, i in zip(grid.flat, order, strict=False):
         right = labels[i] == predictions[i]
         axes.imshow(images[i, 0].tolist(), cmap="gray_r")
-        axes.set_title(f"{predictions[i]}" if right else f"{predictions[i]} (is {labels[i]})", color="k" if right else "r")
+        axes.set_title(
+            f"{predictions[i]}" if right else f"{predictions[i]} (is {labels[i]})", color="k" if right else "r"
+        )
         axes.axis("off")
     figure.savefig(folder / "digits_predictions.png", dpi=120, bbox_inches="tight")
     plt.close(figure)

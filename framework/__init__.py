@@ -33,6 +33,7 @@ from .dispatch.registry import PUBLIC as _PUBLIC
 from .ops.conversion import as_tensor, asarray, from_numpy, result_type, scalar_tensor, tensor
 
 globals().update(_PUBLIC[""])
+from .history import explain
 from . import random
 from .random import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, random_mode, seed, set_rng_state,

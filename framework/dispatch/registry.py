@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import namedtuple
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
@@ -63,7 +64,9 @@ def _elementwise(name: str, params: tuple[str, ...], forward: Any, fields: dict[
     opaque = forward is None
     if forward is None:
         plain = _PLAIN[len(params)]
-        forward = FunctionType(plain.__code__.replace(co_name=name, co_names=(name,)), {}, name)
+        entry = sys._getframe(2)  # where the entry is written: that is where the function says it is from
+        code = plain.__code__.replace(co_name=name, co_names=(name,), co_filename=entry.f_code.co_filename, co_firstlineno=entry.f_lineno)
+        forward = FunctionType(code, {}, name)
     forward.__annotations__ = dict.fromkeys(params, "Num")
     fields.setdefault("inplace", fields.get("dtype", "same") in ("same", "float"))
     return register(name, forward, **{"opaque": opaque, "elementwise": True} | fields)

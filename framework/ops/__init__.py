@@ -1,6 +1,7 @@
 """The ops: one entry each, by family. Importing this package registers them."""
 
 from framework.dispatch import inplace as _inplace
+from framework.dispatch.show import show
 
 from . import (  # isort: skip  # a family comes after those whose primitives it widens
     cast,
