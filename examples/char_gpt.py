@@ -42,7 +42,9 @@ def load() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Block(nn.Module):
-    """Attention to earlier characters, then two layers at each; both add to what comes in (norms first, as in GPT-2)."""
+    """Attention to earlier characters, then two layers at each; both add to what comes in (norms first, as in
+    GPT-2).
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -3,8 +3,9 @@
     python examples/lstm_adding.py --device cpu        # or mlx:cpu, mps, cuda, auto
 
 The task by which Hochreiter and Schmidhuber, "Long Short-Term Memory" (1997), showed that an LSTM remembers: each step
-brings a number in [0, 1] and a mark; the two marked numbers are to be added. Answering 1 always has a mean squared error
-of 1/6. Shows the progress, saves the error's curve in examples/output, and prints the error on new sequences last.
+brings a number in [0, 1] and a mark; the two marked numbers are to be added. Answering 1 always has a mean squared
+error of 1/6. Shows the progress, saves the error's curve in examples/output, and prints the error on new sequences
+last.
 """
 
 from __future__ import annotations

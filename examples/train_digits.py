@@ -2,7 +2,8 @@
 
     python examples/train_digits.py --device cpu        # or mlx:cpu, mps, cuda, auto
 
-Shows the progress, saves the loss curve and some predictions as pictures in examples/output, and prints the test accuracy last.
+Shows the progress, saves the loss curve and some predictions as pictures in examples/output, and prints the test
+accuracy last.
 """
 
 from __future__ import annotations

@@ -66,7 +66,10 @@ def run_after_accumulation(leaf: Leaf) -> None:
         for hook in list(leaf.post_hooks.values()):
             result = hook(t)
             if result is not None:
-                raise TypeError(f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned '{type(result).__name__}'")
+                raise TypeError(
+                    f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned "
+                    f"'{type(result).__name__}'"
+                )
 
 
 def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, call: Callable[[Any], Any]) -> list[Any]:
@@ -78,7 +81,10 @@ def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, call: Callabl
     if not isinstance(changed, tuple):
         changed = (changed,)
     if len(changed) != len(values):
-        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(changed)}, but expected {len(values)})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(changed)}, but expected "
+            f"{len(values)})"
+        )
     for c in changed:
         if c is not None and not isinstance(c, Tensor):
             raise TypeError(f"expected Variable, but hook '{_named(hook)}' returned '{type(c).__name__}'")
@@ -95,11 +101,17 @@ def _checked(hook: Any, result: Any, given: Tensor) -> Any:
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if result.dtype is not given.dtype:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {given.dtype} got {result.dtype})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has changed the type of value (was {given.dtype} got {result.dtype})"
+        )
     if tuple(result.shape) != tuple(given.shape):
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value (was {list(given.shape)} got {list(result.shape)})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has changed the size of value (was {list(given.shape)} got {list(result.shape)})"
+        )
     if result.backend is not given.backend:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the device of value (was {given.device} got {result.device})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has changed the device of value (was {given.device} got {result.device})"
+        )
     return result
 
 
@@ -144,7 +156,9 @@ def _retains_grad(self: Tensor) -> bool:
 
 
 def node_register_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the gradients of the inputs."""
+    """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the gradients of the
+    inputs.
+    """
     return add(hooks_of(self).post, fn)
 
 

@@ -1,6 +1,7 @@
 """Python's operators: an op's function that leaves operands it does not know to the other operand's class.
 
-`x == None` is False, `x + "a"` says that the operand types are unsupported, and a class with an `__radd__` of its own gets its turn.
+`x == None` is False, `x + "a"` says that the operand types are unsupported, and a class with an `__radd__` of its own
+gets its turn.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from .slow import NUMBERS, slow
 
 
 def operator(function: Any, reflected: bool = False) -> Any:
-    """The operator method of a binary op; `reflected`: of the op with its operands exchanged, as `__rpow__` is of `pow`.
+    """The operator method of a binary op; `reflected`: of the op with its operands exchanged, as `__rpow__` is of
+    `pow`.
 
     It shares the generated code of the op's own function; only its slow path asks first whether it knows the operands.
     """
@@ -38,7 +40,7 @@ def operator(function: Any, reflected: bool = False) -> Any:
     return _exchanged(f) if reflected else f
 
 
-_stub: Any = lambda input, other, *, out=None: shared(OPERATOR, ENTRY, KNOWN)(input, other)  # type: ignore[name-defined]  # noqa: E731, F821
+_stub: Any = lambda input, other, *, out=None: shared(OPERATOR, ENTRY, KNOWN)(input, other)  # type: ignore[name-defined]
 
 
 def shared(f: FunctionType, e: Entry, known: Any) -> FunctionType:
@@ -59,8 +61,8 @@ def _exchanged(f: Any) -> Any:
 
 
 def understood(a: Any, numbers: bool) -> bool:
-    """Whether the op takes this operand, or says better than Python why not: a tensor, an array, a class with overrides of its own,
-    and, where the op takes numbers, one of Python or NumPy."""
+    """Whether the op takes this operand, or says better than Python why not: a tensor, an array, a class with overrides
+    of its own, and, where the op takes numbers, one of Python or NumPy."""
     if isinstance(a, Tensor) or hasattr(type(a), "__torch_function__") or hasattr(a, "__array__"):
         return True
     return numbers and isinstance(a, NUMBERS)

@@ -114,20 +114,27 @@ def _truncated(xp, input, other):
 
 _ROUNDED = dict(accept="iuf", numbers_alone=True, batch=elementwise_batch, check=T.floor_divide.entry.check, spaces=())
 binary("div_trunc", _truncated, vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
-binary("div_floor", lambda xp, input, other: xp.floor_divide(input, other), vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
+binary(
+    "div_floor",
+    lambda xp, input, other: xp.floor_divide(input, other),
+    vjp=(lambda g: g * 0, lambda g: g * 0),
+    **_ROUNDED,
+)
 
 
 @op(composite=True, elementwise=True, numbers_alone=True, alias=("divide",))
 def div(input: Num, other: Num, *, rounding_mode=None):
     """input / other; operands promote, integers to the default dtype, and broadcast.
 
-    rounding_mode: "trunc" cuts the quotient towards zero and "floor" rounds it down; they keep integers, and raise RuntimeError
-    for an integer divisor of zero.
+    rounding_mode: "trunc" cuts the quotient towards zero and "floor" rounds it down; they keep integers, and raise
+    RuntimeError for an integer divisor of zero.
     """
     if rounding_mode is None:
         return plain_div(input, other)
     if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     return (T.div_trunc if rounding_mode == "trunc" else T.div_floor)(input, other)
 
 
@@ -142,7 +149,14 @@ def true_divide(input: Num, other: Num):
 
 
 # ---------------------------------------------------------------- bounds
-@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="iuf", vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),))
+@op(
+    elementwise=True,
+    batch=elementwise_batch,
+    exact=True,
+    spaces=(),
+    accept="iuf",
+    vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),),
+)
 def clip(xp, input: Num, low, high):
     """input within [low, high], numbers of its dtype or None; nan stays."""
     if low is not None:
@@ -184,7 +198,14 @@ def _clamp_max(xp, g, input, min, max):
     return xp.where(won, g, xp.full((), 0, xp.like(g)))
 
 
-@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="biuf", vjp=(_clamp_input, _clamp_min, _clamp_max))
+@op(
+    elementwise=True,
+    batch=elementwise_batch,
+    exact=True,
+    spaces=(),
+    accept="biuf",
+    vjp=(_clamp_input, _clamp_min, _clamp_max),
+)
 def clamp_between(xp, input: Num, min: Num = None, max: Num = None):
     """input within [min, max]: tensors that broadcast, or None."""
     if min is not None:
@@ -208,7 +229,9 @@ def _clamped(name, input, min, max):
                 return T.add(x, bound) if d.is_floating_point else x
         return T.clip(x, *[None if bound is None else as_number(bound, d) for bound in (min, max)])
     if len(tensors) < sum(b is not None for b in (min, max)):
-        raise TypeError(f"{name}() received an invalid combination of arguments: min and max must both be numbers, or both tensors")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: min and max must both be numbers, or both tensors"
+        )
     return T.clamp_between(input, min, max)
 
 
@@ -258,10 +281,14 @@ def lerp_number(xp, input: Num, end: Num, weight):
 
 
 @op(composite=True, elementwise=True, inplace=True)
-def lerp(input: Num, end: Num, weight: Num):  # noqa: F811
+def lerp(input: Num, end: Num, weight: Num):
     """input + weight * (end - input): weight a number or a tensor; all of one dtype."""
     for x, name in ((end, "end"), (weight, "weight")):
-        if isinstance(x, Tensor) and x.dtype is not input.dtype and not (name == "weight" and not x.ndim and x.dtype.category < 2):
+        if (
+            isinstance(x, Tensor)
+            and x.dtype is not input.dtype
+            and not (name == "weight" and not x.ndim and x.dtype.category < 2)
+        ):
             raise RuntimeError(f"expected dtype {input.dtype.name} for `{name}` but got dtype {x.dtype.name} (lerp)")
     return lerp_tensors(input, end, weight) if isinstance(weight, Tensor) else T.lerp_number(input, end, weight)
 
@@ -293,23 +320,32 @@ product_added, quotient_added = T.addcmul, T.addcdiv
 
 
 @op(composite=True, inplace=True)
-def addcmul(input: Num, tensor1: Num, tensor2: Num, *, value=1):  # noqa: F811
+def addcmul(input: Num, tensor1: Num, tensor2: Num, *, value=1):
     """input + value * tensor1 * tensor2; operands promote and broadcast."""
     return product_added(input, tensor1, tensor2, _value_fits("addcmul", value, input, tensor1, tensor2))
 
 
 @op(composite=True, inplace=True)
-def addcdiv(input: Num, tensor1: Num, tensor2: Num, *, value=1):  # noqa: F811
-    """input + value * tensor1 / tensor2; operands promote and broadcast. RuntimeError for two integer tensors to divide."""
+def addcdiv(input: Num, tensor1: Num, tensor2: Num, *, value=1):
+    """input + value * tensor1 / tensor2; operands promote and broadcast. RuntimeError for two integer tensors to
+    divide.
+    """
     if tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
-        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division "
-                           "of tensor1 and tensor2. Use input + value * trunc(tensor1 / tensor2), or convert to a floating dtype.")  # fmt: skip
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
+            "true division of tensor1 and tensor2. Use input + value * trunc(tensor1 / tensor2), or convert to a "
+            "floating dtype."
+        )
     return quotient_added(input, tensor1, tensor2, _value_fits("addcdiv", value, input, tensor1, tensor2))
 
 
 def _double(*operands):
     """float64, or complex128 if an operand is complex."""
-    return complex128 if any(isinstance(x, complex) or isinstance(x, Tensor) and x.dtype.is_complex for x in operands) else float64
+    return (
+        complex128
+        if any(isinstance(x, complex) or isinstance(x, Tensor) and x.dtype.is_complex for x in operands)
+        else float64
+    )
 
 
 @op(composite=True, elementwise=True)
@@ -327,8 +363,10 @@ def float_power_(self, exponent):
     """In-place form of `float_power`; RuntimeError unless this tensor has the result's dtype."""
     wide = _double(self, exponent)
     if self.dtype is not wide:
-        raise RuntimeError(f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result requires dtype "
-                           f"{scalar_type_name(wide)}")  # fmt: skip
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result "
+            f"requires dtype {scalar_type_name(wide)}"
+        )
     return assigned(float_power.entry, "float_power_", self, (exponent,), {})
 
 

@@ -20,7 +20,8 @@ def arranged(x, labels, wanted):
 
 
 def contract(left, l, right, r, kept):
-    """The product of two tensors whose dimensions bear labels l and r, summed over those of both that are not in `kept`.
+    """The product of two tensors whose dimensions bear labels l and r, summed over those of both that are not in
+    `kept`.
 
     Returns the tensor and its labels. Dimensions of one label have one size.
     """
@@ -54,14 +55,17 @@ def _pairs(a, b, dims):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return tuple(range(-dims, 0)), tuple(range(dims))
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
-        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
-                           f"dims={dims}")  # fmt: skip
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+            f"lists, but got dims={dims}"
+        )
     return as_ints(dims[0], "dims"), as_ints(dims[1], "dims")
 
 
 @op(composite=True, method=False)
 def tensordot(a: Num, b: Num, dims=2):
-    """The sum of products over `dims`: a number, of the last dimensions of a and the first of b, or two lists of dimensions.
+    """The sum of products over `dims`: a number, of the last dimensions of a and the first of b, or two lists of
+    dimensions.
 
     A dimension of size 1 stands for its element repeated. RuntimeError for sizes that differ and for two dtypes.
     """
@@ -84,15 +88,19 @@ def tensordot(a: Num, b: Num, dims=2):
         elif b.shape[j] == 1 != a.shape[i]:
             a = T.sum(a, (i,), True)
         elif a.shape[i] != b.shape[j]:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {d} and second has size "
-                               f"{b.shape[j]} in dim {e}")  # fmt: skip
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {d} and second has size "
+                f"{b.shape[j]} in dim {e}"
+            )
         l[i] = r[j] = ("both", i)
     return contract(a, l, b, r, ())[0]
 
 
 # ---------------------------------------------------------------- chains of matrices
 def _parts(sizes):
-    """Where best to split each run of matrices, the i-th of size sizes[i] x sizes[i + 1] (Cormen et al., Introduction to Algorithms)."""
+    """Where best to split each run of matrices, the i-th of size sizes[i] x sizes[i + 1] (Cormen et al., Introduction
+    to Algorithms).
+    """
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
     split = {}
@@ -115,7 +123,8 @@ def _product(matrices, split, i, j):
 
 @op(composite=True, spaces=("linalg",), method=False)
 def multi_dot(tensors: Nums):
-    """The product of two or more matrices in the order with the fewest multiplications; the first may be a row vector, the last a column.
+    """The product of two or more matrices in the order with the fewest multiplications; the first may be a row vector,
+    the last a column.
 
     RuntimeError for fewer, other ranks, sizes that do not fit, and several dtypes.
     """
@@ -135,14 +144,20 @@ def multi_dot(tensors: Nums):
         if m.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {m.ndim}D")
         if m.dtype is not matrices[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_type_name(matrices[0].dtype)} and "
-                               f"tensor {i} {c_type_name(m.dtype)}")  # fmt: skip
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{c_type_name(matrices[0].dtype)} and tensor {i} {c_type_name(m.dtype)}"
+            )
         if m.backend is not matrices[0].backend:
-            raise RuntimeError(f"multi_dot(): all tensors must be on the same device but tensor 0 is on {matrices[0].device} and tensor {i} on "
-                               f"{m.device}")  # fmt: skip
+            raise RuntimeError(
+                f"multi_dot(): all tensors must be on the same device but tensor 0 is on {matrices[0].device} and "
+                f"tensor {i} on {m.device}"
+            )
         if i and matrices[i - 1].shape[1] != m.shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and {list(tensors[i].shape)} "
-                               "cannot be multiplied")  # fmt: skip
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and "
+                f"{list(tensors[i].shape)} cannot be multiplied"
+            )
     split = _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
     out = _product(matrices, split, 0, count - 1)
     return T.squeeze(out, tuple([d for d, vector in enumerate((row, column)) if vector])) if row or column else out
@@ -161,7 +176,8 @@ def chain_matmul(*matrices, out=None):
 
 @op(composite=True, spaces=("", "linalg"))
 def matrix_power(input: Num, n):
-    """The n-th power of (stacks of) square matrices, by repeated squaring; of the inverse for negative n, the identity for 0.
+    """The n-th power of (stacks of) square matrices, by repeated squaring; of the inverse for negative n, the identity
+    for 0.
 
     TypeError for an n that is no integer, RuntimeError for matrices that are not square.
     """

@@ -21,8 +21,10 @@ def same_dtype(name, input, other):
 def check_dot(a, b):
     """RuntimeError if vectors of sizes a and b have no inner product."""
     if a != b:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but got "
-                           f"{a} and {b} elements respectively")  # fmt: skip
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but "
+            f"got {a} and {b} elements respectively"
+        )
 
 
 def check_mv(rows, columns, size, input=None):

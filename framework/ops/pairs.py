@@ -24,8 +24,15 @@ fmin = binary("fmin", numbers="none", exact=True, accept="biuf", inplace=False, 
     lambda xp, g, input, other: zero_where(xp, _wins(xp, input, other, input <= other), g)))  # fmt: skip
 
 # ---------------------------------------------------------------- sizes and signs
-hypot = binary("hypot", numbers="none", accept="f", vjp=(lambda xp, g, input, out: zero_where(xp, out == 0, g * (input / out)),
-                                         lambda xp, g, other, out: zero_where(xp, out == 0, g * (other / out))))  # fmt: skip
+hypot = binary(
+    "hypot",
+    numbers="none",
+    accept="f",
+    vjp=(
+        lambda xp, g, input, out: zero_where(xp, out == 0, g * (input / out)),
+        lambda xp, g, other, out: zero_where(xp, out == 0, g * (other / out)),
+    ),
+)
 copysign = binary("copysign", numbers="other", dtype="float", accept="biuf", vjp=(
     lambda xp, g, input, out: zero_where(xp, input == 0, g * (out / input)), lambda g: g * 0))  # fmt: skip
 nextafter = binary("nextafter", numbers="none", accept="f", exact=True)

@@ -31,7 +31,14 @@ lgamma = unary("lgamma", deriv=(lambda xp, input: xp.digamma(input),), **_BOTH |
 digamma = unary("digamma", deriv=(lambda xp, input: xp.polygamma(input, 1),), **_BOTH | {"alias": ("psi",)})
 
 
-@op(opaque=True, elementwise=True, dtype="float", accept="biuf", spaces=(), deriv=(lambda xp, input, order: xp.polygamma(input, order + 1),))
+@op(
+    opaque=True,
+    elementwise=True,
+    dtype="float",
+    accept="biuf",
+    spaces=(),
+    deriv=(lambda xp, input, order: xp.polygamma(input, order + 1),),
+)
 def polygamma(xp, input: Num, order):
     """The derivative of digamma of an order."""
     return xp.polygamma(input, order)
@@ -49,7 +56,7 @@ def _order(n):
 
 
 @op(composite=True, spaces=("", "special"), method=False)
-def polygamma(n, input: Num):  # noqa: F811
+def polygamma(n, input: Num):
     """The n-th derivative of digamma; digamma itself for n = 0."""
     return polygamma_of(input, _order(n)) if n else T.digamma(input)
 
@@ -83,7 +90,9 @@ attach(polygamma=_polygamma, polygamma_=_polygamma_)
 
 def _no_derivative(name):
     def rule(g):
-        raise NotImplementedError(f"derivative for '{name}: input' is not implemented: only the second operand has a gradient")
+        raise NotImplementedError(
+            f"derivative for '{name}: input' is not implemented: only the second operand has a gradient"
+        )
 
     return rule
 
@@ -93,8 +102,18 @@ def _gamma_density(xp, input, other):
     return xp.exp(_times_log(xp, xp.log, input - 1, other) - other - xp.lgamma(input))
 
 
-igamma = binary("igamma", numbers="none", vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)), **_BOTH)
-igammac = binary("igammac", numbers="none", vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)), **_BOTH)
+igamma = binary(
+    "igamma",
+    numbers="none",
+    vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)),
+    **_BOTH,
+)
+igammac = binary(
+    "igammac",
+    numbers="none",
+    vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)),
+    **_BOTH,
+)
 PUBLIC["special"].update(gammainc=igamma, gammaincc=igammac)
 
 
@@ -102,13 +121,17 @@ PUBLIC["special"].update(gammainc=igamma, gammaincc=igammac)
 def _over(xp, out, input):
     """out / input, and its limit 1/2 at zero."""
     nowhere = input == 0
-    return xp.where(nowhere, xp.full((), 0.5, xp.like(out)), out / xp.where(nowhere, xp.full((), 1, xp.like(out)), input))
+    return xp.where(
+        nowhere, xp.full((), 0.5, xp.like(out)), out / xp.where(nowhere, xp.full((), 1, xp.like(out)), input)
+    )
 
 
 i0 = unary("i0", deriv=(lambda xp, input: xp.i1(input),), **_BOTH)
 i0e = unary("i0e", deriv=(lambda xp, input, out: xp.i1e(input) - xp.sign(input) * out,), **_SPECIAL)
 i1 = unary("i1", deriv=(lambda xp, input, out: xp.i0(input) - _over(xp, out, input),), **_SPECIAL)
-i1e = unary("i1e", deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),), **_SPECIAL)
+i1e = unary(
+    "i1e", deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),), **_SPECIAL
+)
 
 
 # ---------------------------------------------------------------- logit, sinc
@@ -123,7 +146,9 @@ def _logit_vjp(xp, g, input, eps):
 
 @op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_logit_vjp,), **_BOTH)
 def logit(xp, input: Num, eps=None):
-    """log(input / (1 - input)), nan outside [0, 1]; with an `eps` that is not negative, of input clamped to [eps, 1 - eps]."""
+    """log(input / (1 - input)), nan outside [0, 1]; with an `eps` that is not negative, of input clamped to [eps, 1 -
+    eps].
+    """
     if eps is not None and eps >= 0:
         low, high = xp.full((), eps, xp.like(input)), xp.full((), 1 - eps, xp.like(input))
         input = xp.where(input < low, low, xp.where(input > high, high, input))
@@ -132,7 +157,9 @@ def logit(xp, input: Num, eps=None):
 
 
 def _circle(xp, x):
-    """(sin(pi x), cos(pi x)); of real numbers from x less the nearest whole number, so that whole numbers give exact zeros."""
+    """(sin(pi x), cos(pi x)); of real numbers from x less the nearest whole number, so that whole numbers give exact
+    zeros.
+    """
     if xp.dtype_of(x).is_complex:
         return xp.sin(x * pi), xp.cos(x * pi)
     n = xp.round(x)
@@ -141,14 +168,18 @@ def _circle(xp, x):
     return sign * xp.sin(angle), sign * xp.cos(angle)
 
 
-_SLOPES = [(-1) ** k * 2 * k / factorial(2 * k + 1) for k in range(1, 10)]  # of Taylor's series of sin(u) / u: the derivative's
+_SLOPES = [
+    (-1) ** k * 2 * k / factorial(2 * k + 1) for k in range(1, 10)
+]  # of Taylor's series of sin(u) / u: the derivative's
 
 
 def _sinc_deriv(xp, input):
     """(cos(pi x) - sinc(x)) / x, near 0 by its Taylor series."""
     u = input * pi
     near = xp.abs(u) < 1
-    u = xp.where(near, u, xp.full((), 0, xp.like(u)))  # each branch on what it is for: no overflow may reach its derivative
+    u = xp.where(
+        near, u, xp.full((), 0, xp.like(u))
+    )  # each branch on what it is for: no overflow may reach its derivative
     x = xp.where(near, xp.full((), 1, xp.like(u)), input)
     square, series = u * u, xp.full((), 0, xp.like(u))
     for c in reversed(_SLOPES):
@@ -157,7 +188,9 @@ def _sinc_deriv(xp, input):
     return xp.where(near, series * u * pi, (cosine - sine / (x * pi)) / x)
 
 
-@op(elementwise=True, batch=elementwise_batch, inplace=True, deriv=(_sinc_deriv,), dtype="float", spaces=("", "special"))
+@op(
+    elementwise=True, batch=elementwise_batch, inplace=True, deriv=(_sinc_deriv,), dtype="float", spaces=("", "special")
+)
 def sinc(xp, input: Num):
     """sin(pi input) / (pi input), and 1 at 0."""
     nowhere = input == 0
@@ -186,10 +219,28 @@ def _times_log_vjp(xp, g, log, x, y, edge):
     return zero_where(xp, xp.logical_and(x == 0, y <= edge), g * log(y))
 
 
-xlogy = binary("xlogy", forward=lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True, batch=elementwise_batch,
-               vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0), lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
-xlog1py = binary("xlog1py", forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False, batch=elementwise_batch,
-                 vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1), lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
+xlogy = binary(
+    "xlogy",
+    forward=lambda xp, input, other: _times_log(xp, xp.log, input, other),
+    inplace=True,
+    batch=elementwise_batch,
+    vjp=(
+        lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0),
+        lambda g, input, other: g * input / other,
+    ),
+    **_BOTH,
+)
+xlog1py = binary(
+    "xlog1py",
+    forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other),
+    inplace=False,
+    batch=elementwise_batch,
+    vjp=(
+        lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1),
+        lambda g, input, other: g * input / (other + 1),
+    ),
+    **_SPECIAL,
+)
 
 
 # ---------------------------------------------------------------- sums of exponentials of two
@@ -211,8 +262,24 @@ def _complex_logaddexp(xp, input, other):
 
 binary("complex_logaddexp", _complex_logaddexp, accept="c", spaces=(), batch=elementwise_batch,
        deriv=(lambda xp, input, out: xp.exp(input - out), lambda xp, other, out: xp.exp(other - out)))  # fmt: skip
-logaddexp = binary("logaddexp", numbers="none", inplace=False, accept="f", vjp=(
-    lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp)),
-                   rewrite=lambda *args: T.complex_logaddexp(*args) if any([_is_complex(x) for x in args]) else NotImplemented)  # fmt: skip
-logaddexp2 = binary("logaddexp2", numbers="none", inplace=False, accept="f", vjp=(
-    lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2)))  # fmt: skip
+logaddexp = binary(
+    "logaddexp",
+    numbers="none",
+    inplace=False,
+    accept="f",
+    vjp=(
+        lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp),
+        lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp),
+    ),
+    rewrite=lambda *args: T.complex_logaddexp(*args) if any([_is_complex(x) for x in args]) else NotImplemented,
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    numbers="none",
+    inplace=False,
+    accept="f",
+    vjp=(
+        lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2),
+        lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2),
+    ),
+)

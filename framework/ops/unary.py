@@ -63,9 +63,7 @@ atan = unary(
 )
 sinh = unary("sinh", doc="The hyperbolic sine.", dtype="float", deriv=(lambda xp, input: xp.cosh(input),))
 cosh = unary("cosh", doc="The hyperbolic cosine.", dtype="float", deriv=(lambda xp, input: xp.sinh(input),))
-tanh = unary(
-    "tanh", doc="The hyperbolic tangent.", dtype="float", deriv=(lambda out: 1 - out * out,), kernel_vjp=True
-)
+tanh = unary("tanh", doc="The hyperbolic tangent.", dtype="float", deriv=(lambda out: 1 - out * out,), kernel_vjp=True)
 asinh = unary(
     "asinh",
     doc="The inverse hyperbolic sine.",
@@ -215,6 +213,6 @@ squared = T.square
 
 
 @op(composite=True, inplace=True)
-def square(input: Num):  # noqa: F811
+def square(input: Num):
     """input * input; of bools, int64."""
     return squared(input if input.dtype is not bool_ else T.to_dtype(input, int64))

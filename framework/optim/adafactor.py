@@ -20,12 +20,18 @@ __all__ = ["Adafactor"]
 
 
 # The distance from 1 to the next larger number.
-EPSILONS = {framework.float64: 2.0**-52, framework.float32: 2.0**-23, framework.float16: 2.0**-10, framework.bfloat16: 2.0**-7}
+EPSILONS = {
+    framework.float64: 2.0**-52,
+    framework.float32: 2.0**-23,
+    framework.float16: 2.0**-10,
+    framework.bfloat16: 2.0**-7,
+}
 
 
 class Adafactor(ParameterwiseOptimizer):
-    """param -= a g / sqrt(v) / max(1, rms(g / sqrt(v)) / d), a = max(eps2, rms(param)) min(lr, 1 / sqrt(t)); of a matrix the means
-    of g^2 are kept by row and by column alone, v being their outer product over its mean (Shazeer and Stern 2018).
+    """param -= a g / sqrt(v) / max(1, rms(g / sqrt(v)) / d), a = max(eps2, rms(param)) min(lr, 1 / sqrt(t)); of a
+    matrix the means of g^2 are kept by row and by column alone, v being their outer product over its mean (Shazeer and
+    Stern 2018).
 
     State: step, and row_var and col_var, or variance for vectors. ValueError for numbers out of their range.
     """
@@ -44,7 +50,12 @@ class Adafactor(ParameterwiseOptimizer):
     ) -> None:
         if isinstance(lr, Tensor):
             check_lr(lr)
-        for name, value in (("Learning rate", lr), ("epsilon1", eps[0]), ("epsilon2", eps[1]), ("weight_decay", weight_decay)):
+        for name, value in (
+            ("Learning rate", lr),
+            ("epsilon1", eps[0]),
+            ("epsilon2", eps[1]),
+            ("weight_decay", weight_decay),
+        ):
             if value is not None and not 0.0 <= value:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if not 0.0 >= beta2_decay:

@@ -12,8 +12,8 @@ __all__ = ["Rprop"]
 
 
 class Rprop(ParameterwiseOptimizer):
-    """param -= sign(g) s: each number's step s grows by etas[1] while its gradient keeps its sign and shrinks by etas[0] when it
-    changes, in which case it also rests once; s stays within `step_sizes` (Riedmiller and Braun 1993).
+    """param -= sign(g) s: each number's step s grows by etas[1] while its gradient keeps its sign and shrinks by
+    etas[0] when it changes, in which case it also rests once; s stays within `step_sizes` (Riedmiller and Braun 1993).
 
     State: step, prev, step_size. ValueError unless 0 < etas[0] < 1 < etas[1].
     """

@@ -7,10 +7,9 @@ import weakref
 
 import pytest
 
-import framework
 from framework.autograd import grad
-from tests.ops.checks import as_function, loss_of, tensor
 from tests.opinfo import Draw, rows
+from tests.ops.checks import as_function, loss_of, tensor
 
 ROWS = [row for row in rows() if row.grad]
 

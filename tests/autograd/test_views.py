@@ -113,7 +113,9 @@ def test_history_of_a_write_to_the_base(x, name):
     (v * v).sum().backward()
     weight = np.zeros(12)
     weight[places(name)] = 2
-    np.testing.assert_allclose(values(x.grad).ravel(), weight * values(x.detach()).ravel() * values(w).ravel() ** 2, rtol=1e-5)
+    np.testing.assert_allclose(
+        values(x.grad).ravel(), weight * values(x.detach()).ravel() * values(w).ravel() ** 2, rtol=1e-5
+    )
 
 
 @view

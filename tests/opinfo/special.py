@@ -67,11 +67,27 @@ def _logs(draw):
 
 
 ROWS = [
-    unary_row("erfc", special.erfc, dtypes=FLOATS), unary_row("erfinv", special.erfinv, -0.9, 0.9, dtypes=FLOATS, tolerance=2),
-    unary_row("lgamma", special.gammaln, 0.5, 5, dtypes=FLOATS, tolerance=4), unary_row("digamma", special.psi, 0.5, 5, dtypes=FLOATS, tolerance=4),
-    OpInfo("polygamma", _orders, special.polygamma, dtypes=DOUBLE, tolerance=8, errors=(((-1, np.ones(2)), RuntimeError, "negative n"),)),
-    OpInfo("mvlgamma", lambda draw: [Sample((draw(2, 3, low=2, high=5), p)) for p in (1, 3)], special.multigammaln, dtypes=DOUBLE, tolerance=8, inplace=True,
-           errors=(((np.ones(2), 0), RuntimeError, "greater than or equal to 1"),)),
+    unary_row("erfc", special.erfc, dtypes=FLOATS),
+    unary_row("erfinv", special.erfinv, -0.9, 0.9, dtypes=FLOATS, tolerance=2),
+    unary_row("lgamma", special.gammaln, 0.5, 5, dtypes=FLOATS, tolerance=4),
+    unary_row("digamma", special.psi, 0.5, 5, dtypes=FLOATS, tolerance=4),
+    OpInfo(
+        "polygamma",
+        _orders,
+        special.polygamma,
+        dtypes=DOUBLE,
+        tolerance=8,
+        errors=(((-1, np.ones(2)), RuntimeError, "negative n"),),
+    ),
+    OpInfo(
+        "mvlgamma",
+        lambda draw: [Sample((draw(2, 3, low=2, high=5), p)) for p in (1, 3)],
+        special.multigammaln,
+        dtypes=DOUBLE,
+        tolerance=8,
+        inplace=True,
+        errors=(((np.ones(2), 0), RuntimeError, "greater than or equal to 1"),),
+    ),
     unary_row("i0", special.i0, dtypes=FLOATS, tolerance=2),
     unary_row("special.i0e", special.i0e, 0.2, 3, dtypes=DOUBLE, tolerance=2, inplace=False),
     unary_row("special.i1", special.i1, 0.2, 3, dtypes=DOUBLE, tolerance=4, inplace=False),
@@ -88,4 +104,4 @@ ROWS = [
     OpInfo("special.xlog1py", _logs, special.xlog1py, dtypes=DOUBLE, tolerance=2),
     binary_row("logaddexp", np.logaddexp, number=None, dtypes=FLOATS, inplace=False),
     binary_row("logaddexp2", np.logaddexp2, number=None, dtypes=FLOATS, inplace=False, tolerance=2),
-]  # fmt: skip
+]

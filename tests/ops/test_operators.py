@@ -1,4 +1,6 @@
-"""Python's operators on tensors: what they leave to the other operand, reflected forms, writing in place, integers that wrap."""
+"""Python's operators on tensors: what they leave to the other operand, reflected forms, writing in place, integers that
+wrap.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,21 @@ class Other:
         raise AttributeError(name)
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "matmul",
+):
     setattr(Other, f"__r{_name}__", lambda self, other, name=_name: ("reflected", name))
     setattr(Other, f"__{_name}__", lambda self, other, name=_name: ("own", name))
 
@@ -64,7 +80,9 @@ def test_reflected_with_numbers(name, device):
     assert op(x, 2).tolist() == pytest.approx([op(n, 2) for n in whole])
 
 
-@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift"])
+@pytest.mark.parametrize(
+    "name", ["iadd", "isub", "imul", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift"]
+)
 def test_in_place_operators_keep_the_tensor(name, device):
     x = f.tensor([5, 6, 7], device=device)
     view, before = x[1:], x.tolist()

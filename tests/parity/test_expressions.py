@@ -1,4 +1,6 @@
-"""Arithmetic and products: the same expression here and in PyTorch gives the same dtype, shape and values, or the same class of error."""
+"""Arithmetic and products: the same expression here and in PyTorch gives the same dtype, shape and values, or the same
+class of error.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,20 @@ import framework
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+NAMES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 NUMBERS = [True, 3, -2, 1.5, 2j]
 SCOPE = {"nan": float("nan"), "inf": float("inf"), "np": np}
 
@@ -37,7 +52,11 @@ def described(value):
     name = str(value.dtype).split(".")[1]
     if name == "complex32":  # there is none here
         name, value = "complex64", value.to(torch.complex64)
-    wide = value.to(getattr(torch if isinstance(value, torch.Tensor) else framework, "float32")) if name in ("bfloat16", "float16") else value
+    wide = (
+        value.to((torch if isinstance(value, torch.Tensor) else framework).float32)
+        if name in ("bfloat16", "float16")
+        else value
+    )
     return name, tuple(value.shape), np.asarray(wide.detach().numpy())
 
 
@@ -72,9 +91,37 @@ def same(ours, theirs, text):
 
 
 OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "^", "<<", ">>"]
-FUNCTIONS = ["maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "fmod", "copysign", "nextafter", "gcd", "lcm", "logaddexp", "logaddexp2",
-             "logical_and", "logical_or", "logical_xor", "float_power", "xlogy", "special.xlog1py", "true_divide", "ldexp", "rsub", "outer",
-             "kron", "inner", "mul", "add", "clamp_min", "clamp_max"]  # fmt: skip
+FUNCTIONS = [
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "fmod",
+    "copysign",
+    "nextafter",
+    "gcd",
+    "lcm",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "float_power",
+    "xlogy",
+    "special.xlog1py",
+    "true_divide",
+    "ldexp",
+    "rsub",
+    "outer",
+    "kron",
+    "inner",
+    "mul",
+    "add",
+    "clamp_min",
+    "clamp_max",
+]
 # Bools raised to the power of a bool: a result in PyTorch for a number alone; scaled by a bool: a result here alone
 UNEQUAL = {"**": ("bool) ** True",), "ldexp": ("bool))",)}
 
@@ -87,7 +134,11 @@ def _value(name, zero_dim, lead):
 @pytest.mark.parametrize("function", [*OPERATORS, *FUNCTIONS])
 def test_dtypes_of_two_operands(function):
     """Every pair of dtypes, of tensors with and without dimensions, and Python numbers."""
-    pairs = [(_value(a, x, True), _value(b, y, False)) for a, b in itertools.product(NAMES, NAMES) for x, y in ((0, 0), (0, 1), (1, 0))]
+    pairs = [
+        (_value(a, x, True), _value(b, y, False))
+        for a, b in itertools.product(NAMES, NAMES)
+        for x, y in ((0, 0), (0, 1), (1, 0))
+    ]
     pairs += [(_value(a, x, True), repr(n)) for a in NAMES for n in NUMBERS for x in (0, 1)]
     pairs += [(repr(n), _value(a, x, False)) for a in NAMES for n in NUMBERS for x in (0, 1)]
     for a, b in pairs:
@@ -96,10 +147,55 @@ def test_dtypes_of_two_operands(function):
             compare_known(text)
 
 
-UNARY = ["abs", "neg", "positive", "sign", "sgn", "square", "reciprocal", "exp", "exp2", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "tan", "asin",
-         "atanh", "sigmoid", "floor", "ceil", "trunc", "round", "frac", "isnan", "isinf", "isfinite", "signbit", "logical_not", "bitwise_not", "angle",
-         "isposinf", "isneginf", "isreal", "nan_to_num", "erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "logit", "deg2rad", "conj_physical",
-         "frexp", "sinc", "relu"]  # fmt: skip
+UNARY = [
+    "abs",
+    "neg",
+    "positive",
+    "sign",
+    "sgn",
+    "square",
+    "reciprocal",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "tan",
+    "asin",
+    "atanh",
+    "sigmoid",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "frac",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+    "logical_not",
+    "bitwise_not",
+    "angle",
+    "isposinf",
+    "isneginf",
+    "isreal",
+    "nan_to_num",
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "i0",
+    "logit",
+    "deg2rad",
+    "conj_physical",
+    "frexp",
+    "sinc",
+    "relu",
+]
 
 
 @pytest.mark.parametrize("function", UNARY)
@@ -269,7 +365,7 @@ torch.einsum('ij,ij', r(2, 3).bool(), r(2, 3).bool())
 torch.einsum('ij->...', r(2, 3)), torch.einsum('ij,ij->ij', [r(2, 3), r(2, 3)]), torch.einsum(r(2, 3), [0, 1], r(3), [1], [..., 0])
 torch.einsum('i->', r(()))
 torch.einsum('ij,jk', r(2, 3), r(3, 2).double())
-""".strip().splitlines()  # fmt: skip
+""".strip().splitlines()
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)

@@ -13,7 +13,7 @@ from framework import nn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from tests.parity.pairs import assert_same, assert_same_gradients, both, doubles, variables  # noqa: E402
+from tests.parity.pairs import assert_same, assert_same_gradients, both, doubles, variables
 
 
 def masks(rng, *shape):

@@ -10,7 +10,7 @@ from framework import nn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from tests.parity.pairs import assert_same, doubles, variables  # noqa: E402
+from tests.parity.pairs import assert_same, doubles, variables
 
 
 def with_gradients():

@@ -20,9 +20,14 @@ def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 @framework.no_grad()
 def get_total_norm(
-    tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
-    """The `norm_type`-norm of all elements of all tensors together, 0 for none. RuntimeError if it must be finite and is not."""
+    """The `norm_type`-norm of all elements of all tensors together, 0 for none. RuntimeError if it must be finite and
+    is not.
+    """
     tensors, norm_type = _listed(tensors), float(norm_type)
     if not tensors:
         return framework.tensor(0.0)
@@ -31,13 +36,16 @@ def get_total_norm(
         most = framework.amax if norm_type > 0 else framework.amin
         total = most(framework.stack([most(s) for s in sizes]))
     elif norm_type == 0:
-        total = framework.stack([(s != 0).any() for s in sizes]).sum().to(tensors[0].dtype)  # as PyTorch: of the norms of each
+        total = (
+            framework.stack([(s != 0).any() for s in sizes]).sum().to(tensors[0].dtype)
+        )  # as PyTorch: of the norms of each
     else:
         total = framework.stack([(s**norm_type).sum() for s in sizes]).sum() ** (1 / norm_type)
     if error_if_nonfinite and not bool(framework.isfinite(total)):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
-            "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
         )
     return total
 
