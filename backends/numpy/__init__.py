@@ -1,5 +1,5 @@
-"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, products and fused kernels on a pool of threads,
-and faster sums at indices."""
+"""The `cpu` device: NumPy. What it adds to the part shared with CuPy: its name, products and fused kernels on a pool of
+threads, and faster sums at indices."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Numpy(fused.Fused, norm.Normalisation, Optimizers, Windows, NumpyLike):
         workers.rest_blas()  # two pools of threads would spin against each other
 
     def softmax(self, x: Array, dim: int) -> Array:
-        out = self._along_rows("softmax", dim, x)
+        out = NotImplemented if x.size < fused.SMALL else self._along_rows("softmax", dim, x)
         return super().softmax(x, dim) if out is NotImplemented else out
 
     def sigmoid(self, x: Array) -> Array:
-        out = self._each("sigmoid", x)
+        out = NotImplemented if x.size < fused.SMALL else self._each("sigmoid", x)
         return super().sigmoid(x) if out is NotImplemented else out
 
     def matmul(self, a: Array, b: Array) -> Array:

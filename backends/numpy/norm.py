@@ -16,7 +16,8 @@ KERNELS = frozenset(("standardize", "standardize_vjp", "normalized", "normalized
 
 
 class Normalisation:
-    """Kernels of `standardize` and `normalized`, by their entries' names: over the last dimensions, or over all but the second."""
+    """Kernels of `standardize` and `normalized`, by their entries' names: over the last dimensions, or over all but the
+    second."""
 
     def standardize(self, x: Array, dims: Dims, eps: float) -> Any:
         """(out, mean, var)"""
@@ -45,9 +46,17 @@ class Normalisation:
 
     def normalized_vjp(self, g: Any, x: Array, w: Array, mean: Array, var: Array, dims: Dims, eps: float) -> Any:
         layout = _layout(x, dims)
-        if layout is None or g[1] is not None or g[2] is not None or not plain(x, g[0]) or not _fits(w, x, dims, layout):
+        if (
+            layout is None
+            or g[1] is not None
+            or g[2] is not None
+            or not plain(x, g[0])
+            or not _fits(w, x, dims, layout)
+        ):
             return NotImplemented
-        grad, grad_w, grad_b = self._backward(g[0], x, w.reshape(-1), mean.reshape(-1), var.reshape(-1), dims, eps, layout)
+        grad, grad_w, grad_b = self._backward(
+            g[0], x, w.reshape(-1), mean.reshape(-1), var.reshape(-1), dims, eps, layout
+        )
         return grad, grad_w.reshape(w.shape), grad_b.reshape(w.shape)
 
     def _forward(self, x: Array, w: Array, b: Array, dims: Dims, eps: float, layout: Any) -> tuple[Array, Array, Array]:
@@ -80,7 +89,10 @@ class Normalisation:
         else:
             grad_w, grad_b = np.empty(count, x.dtype), np.empty(count, x.dtype)
             rows, o, h = (a.reshape(x.shape[0] * count, -1) for a in (x, grad, g))
-            pool.run(load("norm").channels_vjp, [(s.start, s.stop, h, rows, o, mean, var, w, e, grad_w, grad_b) for s in cut(count, parts)])
+            pool.run(
+                load("norm").channels_vjp,
+                [(s.start, s.stop, h, rows, o, mean, var, w, e, grad_w, grad_b) for s in cut(count, parts)],
+            )
         return grad, grad_w, grad_b
 
 

@@ -1,7 +1,7 @@
 """The number of threads of the OpenBLAS library that NumPy has loaded, read and set through its exported symbols.
 
-Two pools of threads on the same cores spin against each other and make everything several times slower. So matrix products
-run on the pool of this package, and the library's own threads are put to rest.
+Two pools of threads on the same cores spin against each other and make everything several times slower. So matrix
+products run on the pool of this package, and the library's own threads are put to rest.
 """
 
 from __future__ import annotations

@@ -64,7 +64,12 @@ class Windows(Convolution, Pooling):
     def conv_weight(
         self, x: Array, g: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int, kernel: Ints
     ) -> Array:
-        if g.shape[1] == groups and _depthwise(x, np.empty((groups, 1, *kernel), x.dtype), groups) and plain(g, g) and g.dtype == x.dtype:
+        if (
+            g.shape[1] == groups
+            and _depthwise(x, np.empty((groups, 1, *kernel), x.dtype), groups)
+            and plain(g, g)
+            and g.dtype == x.dtype
+        ):
             w = np.empty((groups, *kernel), x.dtype)
             a, b = x.reshape(-1, *x.shape[2:]), g.reshape(-1, *g.shape[2:])
             pieces = [(s.start, s.stop, a, b, w, stride, padding, dilation) for s in cut(groups, pool.size)]

@@ -91,6 +91,8 @@ REFUSALS: dict[tuple[str, str], tuple[type[Exception], str]] = {
     ("relu", "b"): (RuntimeError, "Boolean inputs not supported for relu"),
     ("sign", "c"): (NotImplementedError, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
     ("heaviside", "c"): (RuntimeError, "heaviside is not yet implemented for complex tensors."),
+    ("deg2rad", "c"): (RuntimeError, "deg2rad is not supported for complex tensors."),
+    ("rad2deg", "c"): (RuntimeError, "rad2deg is not supported for complex tensors."),
     **{("frexp", kind): (RuntimeError, "torch.frexp() only supports floating-point dtypes") for kind in "biuc"},
     **{(op, "c"): (NotImplementedError, f"{op} is not implemented for complex tensors.") for op in _NOT_COMPLEX},
 }  # fmt: skip  # what PyTorch says of some ops and kinds of dtype, instead of naming the dtype

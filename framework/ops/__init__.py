@@ -44,7 +44,6 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     order,
     arithmetic,
     pairs,
-    operands,
     rounding,
     search,
     sets,

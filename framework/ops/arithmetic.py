@@ -57,7 +57,7 @@ no_bool_minus = plain_sub.entry.check
 @op(composite=True, elementwise=True, numbers_alone=True)
 def add(input: Num, other: Num, *, alpha=1):
     """input + alpha * other; operands promote and broadcast."""
-    if alpha == 1 and not isinstance(alpha, (float, complex, Tensor)):
+    if type(alpha) is int and alpha == 1:
         return plain_add(input, other)
     d = _dtype(input, other)
     alpha = _factor(alpha, d)
@@ -67,7 +67,7 @@ def add(input: Num, other: Num, *, alpha=1):
 @op(composite=True, elementwise=True, numbers_alone=True, alias=("subtract",))
 def sub(input: Num, other: Num, *, alpha=1):
     """input - alpha * other; operands promote and broadcast. RuntimeError for bools."""
-    if alpha == 1 and not isinstance(alpha, (float, complex, Tensor)):
+    if type(alpha) is int and alpha == 1:
         return plain_sub(input, other)
     no_bool_minus(input, other)
     d = _dtype(input, other)
@@ -78,7 +78,7 @@ def sub(input: Num, other: Num, *, alpha=1):
 @op(composite=True, method=False)
 def rsub(input: Num, other, *, alpha=1):
     """other - alpha * input; operands promote and broadcast. RuntimeError for bools."""
-    if alpha == 1:
+    if type(alpha) is int and alpha == 1:
         return plain_rsub(input, other)
     no_bool_minus(input, other)
     d = _dtype(input, other)
@@ -142,7 +142,7 @@ def true_divide(input: Num, other: Num):
 
 
 # ---------------------------------------------------------------- bounds
-@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="biuf", vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),))
+@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="iuf", vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),))
 def clip(xp, input: Num, low, high):
     """input within [low, high], numbers of its dtype or None; nan stays."""
     if low is not None:

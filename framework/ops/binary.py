@@ -57,7 +57,7 @@ maximum = binary("maximum", numbers="none", doc="The greater of two elements; na
                                  lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
 minimum = binary("minimum", numbers="none", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
                                  lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
-atan2 = binary("atan2", numbers="none", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", 
+atan2 = binary("atan2", numbers="none", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", accept="biuf",
                deriv=(lambda xp, input, other: _over_square(xp, other, input, other),
                       lambda xp, input, other: -_over_square(xp, input, input, other)), alias=("arctan2",))  # fmt: skip
 pow = binary("pow", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),

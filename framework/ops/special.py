@@ -9,7 +9,7 @@ from framework.core.defaults import get_default_dtype
 from framework.core.tensor import Tensor
 from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.inplace import assigned
-from framework.dispatch.registry import T, attach, binary, op, unary
+from framework.dispatch.registry import PUBLIC, T, attach, binary, op, unary
 from framework.dispatch.schema import Num
 
 _BOTH = dict(dtype="float", accept="biuf", spaces=("", "special"))
@@ -90,11 +90,12 @@ def _no_derivative(name):
 
 def _gamma_density(xp, input, other):
     """other ** (input - 1) * exp(-other) / gamma(input), the density of the gamma distribution at `other`."""
-    return xp.exp(xp.xlogy(input - 1, other) - other - xp.lgamma(input))
+    return xp.exp(_times_log(xp, xp.log, input - 1, other) - other - xp.lgamma(input))
 
 
-igamma = binary("igamma", vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)), **_BOTH)
-igammac = binary("igammac", vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)), **_BOTH)
+igamma = binary("igamma", numbers="none", vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)), **_BOTH)
+igammac = binary("igammac", numbers="none", vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)), **_BOTH)
+PUBLIC["special"].update(gammainc=igamma, gammaincc=igammac)
 
 
 # ---------------------------------------------------------------- modified Bessel functions

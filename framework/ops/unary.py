@@ -95,6 +95,7 @@ deg2rad = unary(
     doc="Degrees as radians.",
     forward=lambda xp, input: input * (pi / 180),
     dtype="float",
+    accept="biuf",
     linear="each",
     vjp=(lambda g: g * (pi / 180),),
 )
@@ -103,6 +104,7 @@ rad2deg = unary(
     doc="Radians as degrees.",
     forward=lambda xp, input: input * (180 / pi),
     dtype="float",
+    accept="biuf",
     linear="each",
     vjp=(lambda g: g * (180 / pi),),
 )

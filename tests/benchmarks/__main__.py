@@ -18,7 +18,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="threads of every library on both sides (default 1)")
     parser.add_argument("--match", default="", metavar="TEXT", help="only cases whose name contains TEXT")
     parser.add_argument("--candidate", default="framework", metavar="MODULE", help="what is measured")
-    parser.add_argument("--tuned-allocator", action="store_true", help="keep freed memory (glibc): no page faults on either side")
+    parser.add_argument(
+        "--tuned-allocator", action="store_true", help="keep freed memory (glibc): no page faults on either side"
+    )
     return parser.parse_args()
 
 

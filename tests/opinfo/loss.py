@@ -2,6 +2,8 @@
 
 from math import inf
 
+from itertools import product
+
 import numpy as np
 import scipy.special
 
@@ -229,3 +231,29 @@ ROWS = [
     OpInfo(FUNCTION + "normalize", lambda draw: [Sample((draw(2, 3),)), Sample((draw.apart(2, 3), 1.0, 0))],
            lambda x, p=2.0, dim=1: x / np.linalg.norm(x, p, dim, keepdims=True), dtypes=REAL, out=False),
 ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- connectionist temporal classification
+def _ctc(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean"):
+    """Minus the logarithm of the summed probability of every path that spells the target, path by path."""
+    losses = []
+    for n, (steps, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
+        want = tuple(targets[n, :length])
+        total = 0.0
+        for path in product(range(log_probs.shape[2]), repeat=steps):
+            spelled = tuple([c for i, c in enumerate(path) if c != blank and (i == 0 or path[i - 1] != c)])
+            if spelled == want:
+                total += np.exp(sum([log_probs[t, n, c] for t, c in enumerate(path)]))
+        losses.append(-np.log(total))
+    losses = np.asarray(losses, log_probs.dtype)
+    return losses if reduction == "none" else (losses / np.maximum(target_lengths, 1)).mean()
+
+
+def _spelled(draw):
+    x = draw(4, 2, 3)
+    x = x - np.log(np.exp(x).sum(-1, keepdims=True))
+    yield Sample((x, np.array([[1, 2], [2, 2]]), (4, 4), (2, 1)))
+    yield Sample((x, np.array([[1, 1], [2, 1]]), (4, 3), (2, 2)), {"reduction": "none"})
+
+
+ROWS.append(OpInfo(FUNCTION + "ctc_loss", _spelled, _ctc, grad=False, out=False, vmap=False, tolerance=20))

@@ -45,6 +45,7 @@ def _added_row(name, shapes, product, *errors):
         _scaled(*shapes),
         _added(product),
         dtypes=FLOATS,
+        inplace=True,
         errors=tuple([(args, RuntimeError, text) for args, text in errors]),
     )
 
@@ -68,6 +69,11 @@ def _chains(draw):
     yield Sample(([draw(5, 2), draw(2, 6), draw(6, 1), draw(1, 3)],))
     yield Sample(([draw(3), draw(3, 2), draw(2)],))
     yield Sample(([draw(3), draw(3, 2)],))
+
+
+def _matrices(draw):
+    yield Sample((draw(2, 3), draw(3, 4)))
+    yield Sample((draw(5, 2), draw(2, 6), draw(6, 1)))
 
 
 def _powers(draw):
@@ -148,6 +154,7 @@ ROWS = [
     OpInfo("linalg.multi_dot", _chains, np.linalg.multi_dot, dtypes=FLOATS, errors=(
         (([Z(2, 3)],), RuntimeError, "at least 2 tensors but got 1"), (([Z(2, 3), Z(2, 2)],), RuntimeError, "tensors 0 and 1 with shapes"),
         (([Z(2, 3), Z(3, 2, 2), Z(2)],), RuntimeError, "tensor 1 must be 2D but got 3D"), (([Z(2, 2, 2), Z(2)],), RuntimeError, "the first tensor must be"))),
+    OpInfo("chain_matmul", _matrices, lambda *m: np.linalg.multi_dot(m), dtypes=FLOATS),
     OpInfo("matrix_power", _powers, np.linalg.matrix_power, dtypes=INEXACT, tolerance=10, errors=(
         ((Z(2, 3), 2), RuntimeError, "3 by 2"), ((Z(3), 2), RuntimeError, "at least 2 dimensions"), ((Z(2, 2), 1.5), TypeError, "must be int, not float"))),
     OpInfo("matrix_power", _no_power, np.linalg.matrix_power, dtypes=FLOATS, grad=False),

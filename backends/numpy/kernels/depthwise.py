@@ -1,4 +1,5 @@
-"""Two-dimensional convolutions of each channel by itself: planes are (images * channels, height, width), weights (channels, *kernel)."""
+"""Two-dimensional convolutions of each channel by itself: planes are (images * channels, height, width), weights
+(channels, *kernel)."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def rows_vjp(g: Any, x: Any, grad: Any, mean: Any, var: Any, w: Any, eps: Any, g
             grad_b[j] += g[r, j]
 
 
-# ---------------------------------------------------------------- x is (images * channels, places); sums of rows add up in float64
+# From here on x is (images * channels, places); sums of rows add up in float64.
 @compiled
 def channels(low: Any, high: Any, x: Any, out: Any, mean: Any, var: Any, w: Any, b: Any, eps: Any) -> None:
     """out = (x - mean) / sqrt(var + eps) w + b, mean and biased variance of each channel from low to high."""
@@ -83,7 +83,9 @@ def channels(low: Any, high: Any, x: Any, out: Any, mean: Any, var: Any, w: Any,
 
 
 @compiled
-def channels_vjp(low: Any, high: Any, g: Any, x: Any, grad: Any, mean: Any, var: Any, w: Any, eps: Any, grad_w: Any, grad_b: Any) -> None:
+def channels_vjp(
+    low: Any, high: Any, g: Any, x: Any, grad: Any, mean: Any, var: Any, w: Any, eps: Any, grad_w: Any, grad_b: Any
+) -> None:
     """The derivatives of `channels`."""
     kind, count = x.dtype.type, mean.size
     images = x.shape[0] // count
@@ -110,4 +112,3 @@ def row_shifted_dot(g: Any, x: Any, r: Any, mean: Any) -> Any:
     for j in range(x.shape[1]):
         total += g[r, j] * (x[r, j] - mean)
     return total
-

@@ -85,7 +85,9 @@ for _size, _n in SIZES.items():
         group(f"{_name}, {_size}")(binary(_name, _n))
     for _name in (*UNARY, *ACTIVATIONS):
         group(f"{_name}, {_size}")(plain(_name, _n))
-    group(f"dropout, {_size}")(lambda t, n=_n: (lambda x: lambda: t.nn.functional.dropout(x, 0.1))(t.tensor(numbers(n))))
+    group(f"dropout, {_size}")(
+        lambda t, n=_n: (lambda x: lambda: t.nn.functional.dropout(x, 0.1))(t.tensor(numbers(n)))
+    )
     for _name in ("relu", "tanh", "gelu"):
         _f = lambda t, x, name=_name: (getattr(t, name) if hasattr(t, name) else getattr(t.nn.functional, name))(x)
         group(f"{_name}, {_size}, + backward")(with_backward(_f, _n))

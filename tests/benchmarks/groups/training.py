@@ -43,10 +43,22 @@ case("training", "MLP 784-512-512-10, batch 128, SGD")(mlp("SGD", momentum=0.9))
 def _(t):
     n = t.nn
     t.manual_seed(0)
-    net = n.Sequential(n.Conv2d(3, 32, 3, padding=1), n.BatchNorm2d(32), n.ReLU(), n.MaxPool2d(2), n.Conv2d(32, 64, 3, padding=1),
-                       n.BatchNorm2d(64), n.ReLU(), n.MaxPool2d(2), n.Flatten(), n.Linear(64 * 64, 10))  # fmt: skip
+    net = n.Sequential(
+        n.Conv2d(3, 32, 3, padding=1),
+        n.BatchNorm2d(32),
+        n.ReLU(),
+        n.MaxPool2d(2),
+        n.Conv2d(32, 64, 3, padding=1),
+        n.BatchNorm2d(64),
+        n.ReLU(),
+        n.MaxPool2d(2),
+        n.Flatten(),
+        n.Linear(64 * 64, 10),
+    )
     x, y = map(t.tensor, classes((32, 3, 32, 32)))
-    return step_of(t, net, t.optim.SGD(net.parameters(), lr=0.01, momentum=0.9), lambda net: n.functional.cross_entropy(net(x), y))
+    return step_of(
+        t, net, t.optim.SGD(net.parameters(), lr=0.01, momentum=0.9), lambda net: n.functional.cross_entropy(net(x), y)
+    )
 
 
 @case("training", "residual blocks with layer norm and gelu, 1024 x 256")
