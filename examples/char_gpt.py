@@ -42,9 +42,7 @@ def load() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Block(nn.Module):
-    """Attention to earlier characters, then two layers at each; both add to what comes in (norms first, as in
-    GPT-2).
-    """
+    """Attention to earlier characters, then two layers at each; both add to what comes in (norms first, like GPT-2)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,6 +96,7 @@ def train(model: nn.Module, text, device, steps: int) -> list[float]:
         loss = loss_on(model, text, device)
         optimizer.zero_grad()
         loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
         losses.append(loss.item())
@@ -118,7 +117,7 @@ def main(arguments: list[str] | None = None) -> float:
     """Run the example; returns the loss on unseen text."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu, mlx:cpu, mps, cuda, auto (default: cpu)")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=800)
     parser.add_argument("--length", type=int, default=300, help="how many characters to write")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture")

@@ -2,10 +2,9 @@
 
     python examples/lstm_adding.py --device cpu        # or mlx:cpu, mps, cuda, auto
 
-The task by which Hochreiter and Schmidhuber, "Long Short-Term Memory" (1997), showed that an LSTM remembers: each step
-brings a number in [0, 1] and a mark; the two marked numbers are to be added. Answering 1 always has a mean squared
-error of 1/6. Shows the progress, saves the error's curve in examples/output, and prints the error on new sequences
-last.
+The task by which Hochreiter and Schmidhuber, "Long Short-Term Memory" (1997), showed that an LSTM remembers: a step
+brings a number in [0, 1] and a mark; the two marked numbers are to be added. Answering 1 has a mean squared error of
+1/6. Shows the progress, saves the error's curve in examples/output, and prints the error on new sequences last.
 """
 
 from __future__ import annotations
@@ -59,6 +58,7 @@ def train(model: nn.Module, device, steps: int, length: int) -> list[float]:
         loss = F.mse_loss(model(x.to(device)), sums.to(device))
         optimizer.zero_grad()
         loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.item())
         bar.set_postfix(error=f"{losses[-1]:.4f}", refresh=False)

@@ -88,6 +88,7 @@ def _parsed(file: str) -> tuple[str, ast.Module]:
     return source, ast.parse(source)
 
 
+@cache
 def place(e: Entry) -> str:
     """Where an entry is written: of its forward, else of the first of its rules."""
     return next((found for f in (e.forward, *[r.fn for r in e.vjp if r]) if (found := location(f))), "")
@@ -108,6 +109,7 @@ def rules(e: Entry) -> list[tuple[str, Rule | None]]:
     return list(zip(e.nums, e.vjp))
 
 
+@cache
 def rule_text(rule: Rule | None) -> str:
     """The text of a rule, and what the engine makes of its value."""
     if rule is None:
