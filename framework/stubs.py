@@ -68,7 +68,9 @@ def lines(name: str, f: Any, indent: str = "") -> list[str]:
         return [f"{indent}def {name}({', '.join(parameters(e))}) -> {result(e)}: ..."]
     if isinstance(f, property):
         found = [f"{indent}@property", f"{indent}def {name}(self) -> Any: ..."]
-        return found + ([f"{indent}@{name}.setter", f"{indent}def {name}(self, value: Any) -> None: ..."] if f.fset else [])
+        return found + (
+            [f"{indent}@{name}.setter", f"{indent}def {name}(self, value: Any) -> None: ..."] if f.fset else []
+        )
     try:
         shown = []
         for p in inspect.signature(f).parameters.values():
