@@ -1,4 +1,6 @@
-"""Anomaly detection: nodes remember the line that made them, and a backward pass that meets nan stops there and shows it."""
+"""Anomaly detection: nodes remember the line that made them, and a backward pass that meets nan stops there and shows
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled
 class set_detect_anomaly:
     """Turn anomaly detection on or off, for all threads: at once, until the end of the block if used with `with`.
 
-    While it is on, ops remember the line of the program that called them, and a backward pass raises RuntimeError where a derivative
-    fails or (check_nan) gives nan, after a warning that shows that line. It slows every op down.
+    While it is on, ops remember the line of the program that called them, and a backward pass raises RuntimeError where
+    a derivative fails or (check_nan) gives nan, after a warning that shows that line. It slows every op down.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -38,8 +40,12 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
-                      UserWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+            "enabled for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
 
     def __enter__(self) -> None:
         self.before = (ANOMALY.enabled, ANOMALY.check_nan)
@@ -98,13 +104,30 @@ def _has_nan(walk: Any, x: Any) -> bool:
 def _show(n: Node) -> None:
     lines = n.metadata.get("traceback_")
     if lines is None:
-        warnings.warn(f"Error detected in {n.name()}. No forward pass information available. Enable detect anomaly during forward pass for "
-                      "more information.", UserWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            f"Error detected in {n.name()}. No forward pass information available. Enable detect anomaly "
+            f"during forward pass for "
+            "more information.",
+            UserWarning,
+            stacklevel=2,
+        )
         return
-    warnings.warn(f"Error detected in {n.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}", UserWarning, stacklevel=2)
+    warnings.warn(
+        f"Error detected in {n.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}",
+        UserWarning,
+        stacklevel=2,
+    )
     parent = n.metadata.get("parent_")
     while parent is not None:
         lines = parent.metadata.get("traceback_")
-        where = "No forward pass information available." if lines is None else "Traceback of forward call that induced the previous calculation:\n"
-        warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. {where}{''.join(lines or ())}", UserWarning, stacklevel=2)
+        where = (
+            "No forward pass information available."
+            if lines is None
+            else "Traceback of forward call that induced the previous calculation:\n"
+        )
+        warnings.warn(
+            f"\n\nPrevious calculation was induced by {parent.name()}. {where}{''.join(lines or ())}",
+            UserWarning,
+            stacklevel=2,
+        )
         parent = parent.metadata.get("parent_")

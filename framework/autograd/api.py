@@ -16,17 +16,27 @@ from .batched_grad import batched_grad
 from .graph import GradientEdge, node_at
 
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             grad_variables: Any = None, inputs: Any = None) -> None:  # fmt: skip
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on.
 
-    inputs: only these tensors (leaves or not) get a `.grad`. retain_graph: keep what the nodes saved, so that a second pass is
-    possible (default: create_graph). create_graph: make the gradients differentiable. Tensors may be given as `GradientEdge`s.
+    inputs: only these tensors (leaves or not) get a `.grad`. retain_graph: keep what the nodes saved, so that a second
+    pass is possible (default: create_graph). create_graph: make the gradients differentiable. Tensors may be given as
+    `GradientEdge`s.
     """
     if grad_variables is not None:
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
-                               "`grad_tensors`.")  # fmt: skip
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use "
+                "`grad_tensors`."
+            )
         grad_tensors = grad_variables
     roots = as_tuple(tensors)
     nodes, gradients = starts(roots, grad_tensors)
@@ -37,10 +47,17 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         targets = [_target(t, nodes) for t in inputs]
     if create_graph:
-        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
-                      "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to "
-                      "use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
-                      "and avoid the leak.", UserWarning, stacklevel=_outside())  # fmt: skip
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter "
+            "and its gradient which "
+            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to "
+            "use this function, make sure to reset the .grad fields of your parameters to None after use to "
+            "break the cycle "
+            "and avoid the leak.",
+            UserWarning,
+            stacklevel=_outside(),
+        )
     keep = create_graph if retain_graph is None else retain_graph
     found = engine.run(nodes, gradients, retain_graph=keep, create_graph=create_graph, inputs=targets)
     for t in inputs or ():
@@ -49,36 +66,74 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             t.grad = found[t.node] if have is None else have + found[t.node]
 
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> Any:  # fmt: skip
-    """The gradients of `outputs` (weighted by `grad_outputs`) with respect to `inputs`, a tuple; nothing is accumulated.
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs` (weighted by `grad_outputs`) with respect to `inputs`, a tuple; nothing is
+    accumulated.
 
-    allow_unused: None for inputs that the outputs do not depend on, instead of RuntimeError; materialize_grads: zeros for them.
-    is_grads_batched: grad_outputs have one more leading dimension, over which the pass is vectorised. Inputs given as a dict give a
-    dict. Tensors may be given as `GradientEdge`s.
+    allow_unused: None for inputs that the outputs do not depend on, instead of RuntimeError; materialize_grads: zeros
+    for them. is_grads_batched: grad_outputs have one more leading dimension, over which the pass is vectorised. Inputs
+    given as a dict give a dict. Tensors may be given as `GradientEdge`s.
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     if isinstance(inputs, Mapping):
-        values = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
-                      is_grads_batched, materialize_grads)  # fmt: skip
+        values = grad(
+            outputs,
+            tuple(inputs.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
         return dict(zip(inputs, values, strict=True))
     roots, wanted = as_tuple(outputs), as_tuple(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
-                      "the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+            "gradient for other parts of "
+            "the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if is_grads_batched:
-        return batched_grad(grad, roots, wanted, as_tuple(grad_outputs), retain_graph=retain_graph, create_graph=create_graph,
-                            allow_unused=allow_unused, materialize_grads=materialize_grads)  # fmt: skip
+        return batched_grad(
+            grad,
+            roots,
+            wanted,
+            as_tuple(grad_outputs),
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
     nodes, gradients = starts(roots, grad_outputs)
     targets = [_target(t, nodes) for t in wanted]
     keep = create_graph if retain_graph is None else retain_graph
     found = engine.run(nodes, gradients, retain_graph=keep, create_graph=create_graph, inputs=targets, accumulate=False)
-    return tuple([_found(found.get(n), i, t, allow_unused, materialize_grads) for i, (n, t) in enumerate(zip(targets, wanted, strict=True))])
+    return tuple(
+        [
+            _found(found.get(n), i, t, allow_unused, materialize_grads)
+            for i, (n, t) in enumerate(zip(targets, wanted, strict=True))
+        ]
+    )
 
 
 def _found(g: Any, i: int, t: Any, allow_unused: bool, materialize: bool) -> Any:
@@ -87,8 +142,11 @@ def _found(g: Any, i: int, t: Any, allow_unused: bool, materialize: bool) -> Any
     if materialize and isinstance(t, Tensor):
         return T.full(tuple(t.shape), 0, t)
     if not allow_unused:
-        raise RuntimeError(f"One of the differentiated Tensors (number {i}) appears to not have been used in the graph. Set allow_unused=True "
-                           "if this is the desired behavior.")  # fmt: skip
+        raise RuntimeError(
+            f"One of the differentiated Tensors (number {i}) appears to not have been used in the "
+            f"graph. Set allow_unused=True "
+            "if this is the desired behavior."
+        )
     return None
 
 
@@ -131,16 +189,24 @@ def starts(roots: tuple[Any, ...], given: Any) -> tuple[list[Node], list[Tensor]
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         if g is None and edge:
-            raise RuntimeError(f"element {i} of tensors is a GradientEdge: its gradient cannot be created implicitly; pass one")
+            raise RuntimeError(
+                f"element {i} of tensors is a GradientEdge: its gradient cannot be created implicitly; pass one"
+            )
         nodes.append(node)
-        done.append(_one(t) if g is None else _fitting(g, i, tuple(node.shape) if edge else tuple(t.shape), node.dtype if edge else t.dtype))
+        done.append(
+            _one(t)
+            if g is None
+            else _fitting(g, i, tuple(node.shape) if edge else tuple(t.shape), node.dtype if edge else t.dtype)
+        )
     return nodes, done
 
 
 def _one(t: Tensor) -> Tensor:
     """The gradient of a scalar with respect to itself."""
     if t.numel() != 1:
-        raise RuntimeError(f"grad can be implicitly created only for scalar outputs, got shape {list(t.shape)}; pass a gradient")
+        raise RuntimeError(
+            f"grad can be implicitly created only for scalar outputs, got shape {list(t.shape)}; pass a gradient"
+        )
     if t.dtype.is_complex:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
     return make(t.backend, t.backend.full(tuple(t.shape), 1, t.dtype))
@@ -149,17 +215,28 @@ def _one(t: Tensor) -> Tensor:
 def _fitting(g: Tensor, i: int, shape: tuple[int, ...], d: Any) -> Tensor:
     """A given gradient, in the dtype of the output."""
     if tuple(g.shape) != shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {list(g.shape)} and output[{i}] has a shape of {list(shape)}.")
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {list(g.shape)} and output[{i}] has a shape of "
+            f"{list(shape)}."
+        )
     if g.dtype is d:
         return g
     if g.dtype.is_complex != d.is_complex:
-        raise RuntimeError(f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                           f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {d}.")  # fmt: skip
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {d}."
+        )
     return T.to_dtype(g, d)  # type: ignore[no-any-return]
 
 
-def tensor_backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
-                    inputs: Any = None) -> None:  # fmt: skip
+def tensor_backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
     """Add the gradient of this tensor to the `.grad` of the leaves it depends on; see `autograd.backward`."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

@@ -1,7 +1,8 @@
 """Reverse mode: walk the graph from its roots, newest node first, and hand each node's gradient to its inputs.
 
-A plain backward pass runs on raw arrays, with no Tensor and no tape. It runs on Tensors if somebody wants to differentiate or
-transform the gradient itself: `create_graph`, operands wrapped by a function transform, a graph across devices.
+A plain backward pass runs on raw arrays, with no Tensor and no tape. It runs on Tensors if somebody wants to
+differentiate or transform the gradient itself: `create_graph`, operands wrapped by a function transform, a graph across
+devices.
 """
 
 from __future__ import annotations
@@ -27,14 +28,23 @@ by_sequence = attrgetter("seq")
 ACCUMULATING = threading.RLock()  # two threads may add to one `.grad`
 
 
-def run(roots: Sequence[Node], gradients: Sequence[Tensor], *, retain_graph: bool, create_graph: bool,
-        inputs: Sequence[Node] | None = None, accumulate: bool = True) -> dict[Node, Any]:  # fmt: skip
+def run(
+    roots: Sequence[Node],
+    gradients: Sequence[Tensor],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Node] | None = None,
+    accumulate: bool = True,
+) -> dict[Node, Any]:
     """Propagate gradients from `roots`. Leaves accumulate into `.grad` (of `inputs` alone if given and `accumulate`).
 
     Returns the gradient of each node in `inputs` that was reached, as a Tensor.
     """
     order, useful = plan(roots, inputs)
-    levels = any([n.level is not None for n in order if type(n) is not Node]) or any(g.level is not None for g in gradients)
+    levels = any([n.level is not None for n in order if type(n) is not Node]) or any(
+        g.level is not None for g in gradients
+    )
     backend = gradients[0].backend
     tensors = create_graph or levels or crosses(order) or any(g.backend is not backend for g in gradients)
     with quiet(), grad_enabled(tensors and (create_graph or levels and STATE.grad)):
@@ -75,8 +85,16 @@ def crosses(order: list[Node]) -> bool:
 class _Walk:
     """One backward pass: the gradients under way, and which of their buffers are the engine's own to add into."""
 
-    def __init__(self, backend: Any, tensors: bool, keep: bool, create: bool, accumulate: bool, inputs: Sequence[Node] | None,
-                 useful: set[Node]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        backend: Any,
+        tensors: bool,
+        keep: bool,
+        create: bool,
+        accumulate: bool,
+        inputs: Sequence[Node] | None,
+        useful: set[Node],
+    ) -> None:
         self.backend, self.tensors, self.keep, self.create, self.accumulate = backend, tensors, keep, create, accumulate
         self.xp = T if tensors else backend
         self.wanted = None if inputs is None else frozenset(inputs)
@@ -128,10 +146,12 @@ class _Walk:
         return {n: self.kept(g, n in owned) for n, g in self.found.items()}
 
     def visit(self, n: Node, g: Any) -> Sequence[Any] | None:
-        """Run a node that is a leaf, one output of several, hooked, or not plain; the gradients for its edges, if it has any.
+        """Run a node that is a leaf, one output of several, hooked, or not plain; the gradients for its edges, if it
+        has any.
 
-        The hooks on the gradient itself come first; what they leave is the gradient that is retained, and that the caller asked
-        for. Then come the hooks before the node, the node, the hooks after it: these only if the node runs at all.
+        The hooks on the gradient itself come first; what they leave is the gradient that is retained, and that the
+        caller asked for. Then come the hooks before the node, the node, the hooks after it: these only if the node runs
+        at all.
         """
         hooks = None if type(n) is Node else n.hooks
         if hooks is not None:
@@ -195,7 +215,9 @@ class _Walk:
         """A gradient as a Tensor that shares memory with no other."""
         if self.tensors:
             return g  # type: ignore[no-any-return]
-        return make(self.backend, g if owned or not self.backend.aliasing else self.backend.clone(self.backend.asarray(g)))
+        return make(
+            self.backend, g if owned or not self.backend.aliasing else self.backend.clone(self.backend.asarray(g))
+        )
 
     def reach(self, leaf: Leaf, g: Any) -> None:
         """A gradient has come to a leaf: add it to `.grad`, with the hooks around that."""
@@ -226,15 +248,23 @@ class _Walk:
 
 
 def fitted(n: Any, xp: Any, out: Sequence[Any]) -> Sequence[Any]:
-    """Undo promotion: hand each gradient back in the dtype of its input (real inputs of a complex op get the real part)."""
+    """Undo promotion: hand each gradient back in the dtype of its input (real inputs of a complex op get the real
+    part).
+    """
     if xp is T:
-        return [x if m is None or x is None or x.dtype is m.dtype else _back(xp, x, m, x.dtype) for m, x in zip(n.edges, out)]
-    return [x if m is None or x is None or (d := xp.dtype_of(x)) is m.dtype else _back(xp, x, m, d) for m, x in zip(n.edges, out)]
+        return [
+            x if m is None or x is None or x.dtype is m.dtype else _back(xp, x, m, x.dtype)
+            for m, x in zip(n.edges, out)
+        ]
+    return [
+        x if m is None or x is None or (d := xp.dtype_of(x)) is m.dtype else _back(xp, x, m, d)
+        for m, x in zip(n.edges, out)
+    ]
 
 
 def _back(xp: Any, x: Any, m: Node, have: Any) -> Any:
-    """One gradient in its input's shape and dtype. Half types are rounded before they are summed, as PyTorch does: sums of the two
-    then agree where terms cancel."""
+    """One gradient in its input's shape and dtype. Half types are rounded before they are summed, as PyTorch does: sums
+    of the two then agree where terms cancel."""
     if m.dtype.compute is not m.dtype:
         return fit(xp, _cast(xp, x, m.dtype, have), m.shape)
     return _cast(xp, fit(xp, x, m.shape), m.dtype, have)

@@ -229,9 +229,7 @@ def _rewired(n: FunctionNode, o: Tensor, i: int) -> Tensor:
     node = n.edge_from(i, o)
     if o.level is not None:
         return assign(o, o.like(node), n.function.__name__, overwrite=False)  # type: ignore[attr-defined]
-    return assign(
-        o, make(o.backend, o.backend.clone(arr(o)), o.dtype, node), n.function.__name__, overwrite=False
-    )
+    return assign(o, make(o.backend, o.backend.clone(arr(o)), o.dtype, node), n.function.__name__, overwrite=False)
 
 
 def _packed(t: Tensor, outs: list[Any], final: list[Any]) -> tuple[Tensor, int, Node | None, int | None]:

@@ -1,9 +1,10 @@
-"""The graph as users see it: nodes and their edges, what nodes save, hooks on saved tensors and on several gradients."""
+"""The graph as users see it: nodes and their edges, what nodes save, hooks on saved tensors and on several
+gradients.
+"""
 
 from __future__ import annotations
 
 import threading
-import warnings
 import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from framework.core.graph import Node, Pick, SlowNode, saved_attributes, shown
 from framework.core.modes import Mode
 from framework.core.state import ACTIVE, STATE
 from framework.core.storage import storage_of
-from framework.core.tensor import Tensor, arr, version_of
+from framework.core.tensor import Tensor
 from framework.dispatch import saved
 from framework.dispatch.record import output_of, saved_outputs
 from framework.dispatch.registry import T
@@ -23,13 +24,24 @@ from framework.dispatch.saved import Packed
 
 from .handle import RemovableHandle
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 # ---------------------------------------------------------------- edges
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])):
-    """A place in the graph to differentiate from, or with respect to: output number `output_nr` of a node. It keeps the graph alive."""
+    """A place in the graph to differentiate from, or with respect to: output number `output_nr` of a node. It keeps the
+    graph alive.
+    """
 
     __slots__ = ()
 
@@ -45,7 +57,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
-    """The engine's node for an edge: one output of several has a node of its own, which is looked for in the graph of `roots`."""
+    """The engine's node for an edge: one output of several has a node of its own, which is looked for in the graph of
+    `roots`.
+    """
     if isinstance(edge.ownership_token, Node):
         return edge.ownership_token
     node: Node = edge.node
@@ -60,11 +74,16 @@ def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
                 todo.append(m)
     if node.outputs == 1:
         return node
-    raise RuntimeError(f"output {edge.output_nr} of {node.name()} is not part of the graph; take the edge with get_gradient_edge(tensor)")
+    raise RuntimeError(
+        f"output {edge.output_nr} of {node.name()} is not part of the graph; take the edge with "
+        f"get_gradient_edge(tensor)"
+    )
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write that the framework did not see (through NumPy, say): a backward pass that needs the old values then raises."""
+    """Count a write that the framework did not see (through NumPy, say): a backward pass that needs the old values then
+    raises.
+    """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if t.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
@@ -84,16 +103,24 @@ class SavedTensor:
         return saved.value(self._node, self._name)
 
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Save what `pack_hook(tensor)` returns instead, now; `unpack_hook` makes the tensor of it when it is needed."""
+        """Save what `pack_hook(tensor)` returns instead, now; `unpack_hook` makes the tensor of it when it is
+        needed.
+        """
         n: Any = self._node
         kind, at = saved.names(n)[self._name]
         if n.saved is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-                               "freed when you call .backward() or autograd.grad().")  # fmt: skip
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate "
+                "values of the graph are "
+                "freed when you call .backward() or autograd.grad()."
+            )
         held = saved_outputs(n)[at][0] if kind == "output" else n.saved[at]
         if type(held) is Packed:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-                               "allowed at a time.")  # fmt: skip
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is "
+                "allowed at a time."
+            )
         if held is None or kind != "output" and not isinstance(held, Tensor):
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if kind == "output":
@@ -128,10 +155,11 @@ saved_attributes[:] = [_attribute, _listed]
 
 # ---------------------------------------------------------------- hooks on all that is saved
 class saved_tensors_hooks:
-    """A context in which what ops save for their gradients goes through `pack_hook`, and comes back through `unpack_hook`.
+    """A context in which what ops save for their gradients goes through `pack_hook`, and comes back through
+    `unpack_hook`.
 
-    pack_hook(tensor) returns anything, and must not write to the tensor; unpack_hook(that) returns the tensor, whenever it is needed.
-    The innermost pair counts.
+    pack_hook(tensor) returns anything, and must not write to the tensor; unpack_hook(that) returns the tensor, whenever
+    it is needed. The innermost pair counts.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -149,7 +177,9 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context in which what ops save for their gradients waits in the memory of the host, and goes back when it is needed."""
+    """A context in which what ops save for their gradients waits in the memory of the host, and goes back when it is
+    needed.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(t: Tensor) -> Any:
@@ -177,7 +207,8 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 # ---------------------------------------------------------------- writes to what is saved
 class allow_mutation_on_saved_tensors:
-    """A context in which tensors that were saved for a gradient may be written in place: the old values are copied first.
+    """A context in which tensors that were saved for a gradient may be written in place: the old values are copied
+    first.
 
     Gives a context object; `clear()` forgets the copies. Forward and backward both belong inside.
     """
@@ -216,8 +247,11 @@ class _Copies(Mode):
 
     def unpack(self, kept: _Saved) -> Tensor:
         if kept.tensor is None and kept.copy is None:
-            raise RuntimeError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally "
-                               "recorded.")  # fmt: skip
+            raise RuntimeError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which "
+                "the graph was originally "
+                "recorded."
+            )
         return kept.tensor if kept.copy is None else kept.copy  # type: ignore[return-value]
 
     def wrote(self, x: Tensor, value: Tensor) -> None:
@@ -242,11 +276,13 @@ def _memory(t: Tensor) -> Any:
 
 
 # ---------------------------------------------------------------- hooks on several gradients
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
     """Call `fn` with the gradients of several tensors, as far as one backward pass computes them.
 
-    mode: "all": fn(list of gradients, None where there is none), once all that this pass computes are there; "any": fn(gradient), at
-    the first of them.
+    mode: "all": fn(list of gradients, None where there is none), once all that this pass computes are there; "any":
+    fn(gradient), at the first of them.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -50,4 +50,6 @@ class RemovableHandle:
 
 
 def _reference(table: Any) -> Callable[[], Any]:
-    return weakref.ref(table) if isinstance(table, OrderedDict) else lambda: table  # a plain dict takes no weak reference
+    return (
+        weakref.ref(table) if isinstance(table, OrderedDict) else lambda: table
+    )  # a plain dict takes no weak reference

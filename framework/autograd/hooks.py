@@ -45,7 +45,7 @@ def run_pre_hooks(walk: Any, n: Node, g: Any) -> Any:
     walk.owned.discard(n)
     gs = g if type(g) is list else [g]
     for hook in list(n.hooks.pre.values()):
-        gs = _replaced(walk, hook, gs, [n] * len(gs), lambda given: hook(given))
+        gs = _replaced(walk, hook, gs, [n] * len(gs))
     if all(x is None for x in gs):
         return None
     return gs if type(g) is list else gs[0]
@@ -55,7 +55,7 @@ def run_post_hooks(walk: Any, n: Node, out: Any, g: Any) -> Any:
     """Let the hooks after a node see and replace the gradients of its inputs."""
     outgoing = tuple([None if x is None else walk.tensor(x, n) for x in (g if type(g) is list else [g])])
     for hook in list(n.hooks.post.values()):
-        out = _replaced(walk, hook, out, n.edges, lambda given: hook(given, outgoing))
+        out = _replaced(walk, hook, out, n.edges, outgoing)
     return out
 
 
@@ -66,19 +66,25 @@ def run_after_accumulation(leaf: Leaf) -> None:
         for hook in list(leaf.post_hooks.values()):
             result = hook(t)
             if result is not None:
-                raise TypeError(f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned '{type(result).__name__}'")
+                raise TypeError(
+                    f"post accumulate grad hooks should return None, but hook '{_named(hook)}' returned "
+                    f"'{type(result).__name__}'"
+                )
 
 
-def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, call: Callable[[Any], Any]) -> list[Any]:
+def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, *others: Any) -> list[Any]:
     """Gradients after a hook saw them; it may answer with others, one for each."""
     given = tuple([None if x is None else walk.tensor(x, m) for x, m in zip(values, nodes, strict=True)])
-    changed = call(given)
+    changed = hook(given, *others)
     if changed is None:
         return values
     if not isinstance(changed, tuple):
         changed = (changed,)
     if len(changed) != len(values):
-        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(changed)}, but expected {len(values)})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(changed)}, but expected "
+            f"{len(values)})"
+        )
     for c in changed:
         if c is not None and not isinstance(c, Tensor):
             raise TypeError(f"expected Variable, but hook '{_named(hook)}' returned '{type(c).__name__}'")
@@ -95,11 +101,17 @@ def _checked(hook: Any, result: Any, given: Tensor) -> Any:
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if result.dtype is not given.dtype:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {given.dtype} got {result.dtype})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has changed the type of value (was {given.dtype} got {result.dtype})"
+        )
     if tuple(result.shape) != tuple(given.shape):
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value (was {list(given.shape)} got {list(result.shape)})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has changed the size of value (was {list(given.shape)} got {list(result.shape)})"
+        )
     if result.backend is not given.backend:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the device of value (was {given.device} got {result.device})")
+        raise RuntimeError(
+            f"hook '{_named(hook)}' has changed the device of value (was {given.device} got {result.device})"
+        )
     return result
 
 
@@ -144,7 +156,9 @@ def _retains_grad(self: Tensor) -> bool:
 
 
 def node_register_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the gradients of the inputs."""
+    """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the gradients of the
+    inputs.
+    """
     return add(hooks_of(self).post, fn)
 
 

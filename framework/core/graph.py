@@ -9,23 +9,36 @@ from typing import TYPE_CHECKING, Any
 from .state import next_seq
 
 if TYPE_CHECKING:
-
     from .tensor import Tensor
 
 
 class Node:
     """One op on the tape.
 
-    The fast path of every op leaves plain nodes, of this very class, which the engine runs on raw arrays without a further question.
-    A node that a user gets hold of is shown as one of a class named after the op, which may have hooks; see `shown`.
+    The fast path of every op leaves plain nodes, of this very class, which the engine runs on raw arrays without a
+    further question. A node that a user gets hold of is shown as one of a class named after the op, which may have
+    hooks; see `shown`.
 
-    `entry` is the op; `edges` the nodes of its differentiable inputs (None: needs no gradient). Inputs are saved as Tensors with
-    their version: array, storage and edge in one. `params` are its other arguments. `shape` and `dtype` are its output's: the
-    engine fits every incoming gradient to them. `out` and `out_storage` are the output's array and storage if a rule names it.
+    `entry` is the op; `edges` the nodes of its differentiable inputs (None: needs no gradient). Inputs are saved as
+    Tensors with their version: array, storage and edge in one. `params` are its other arguments. `shape` and `dtype`
+    are its output's: the engine fits every incoming gradient to them. `out` and `out_storage` are the output's array
+    and storage if a rule names it.
     """
 
-    __slots__ = ("__weakref__", "dtype", "edges", "entry", "hooks", "out", "out_storage", "params", "saved", "seq", "shape",
-                 "versions")  # fmt: skip
+    __slots__ = (
+        "__weakref__",
+        "dtype",
+        "edges",
+        "entry",
+        "hooks",
+        "out",
+        "out_storage",
+        "params",
+        "saved",
+        "seq",
+        "shape",
+        "versions",
+    )
     entry: Any
     edges: tuple[Node | None, ...]
     saved: tuple[Any, ...] | None
@@ -37,7 +50,8 @@ class Node:
     out: Any
     out_storage: Any
     hooks: Any  # Hooks, or None; a plain node has no value here
-    # Only SlowNode spends slots on these: the dtype a rule computes in if not the inputs', the level it was recorded on.
+    # Only SlowNode spends slots on these: the dtype a rule computes in if not the inputs', the level it was recorded
+    # on.
     compute: Any = None
     level: Any = None
     outputs = 1
@@ -80,7 +94,9 @@ class SlowNode(Node):
 
 
 class AccumulateGrad(Node):
-    """Where a gradient ends: it is added to the tensor's `.grad`. Refers to the tensor weakly, so a leaf is no cycle."""
+    """Where a gradient ends: it is added to the tensor's `.grad`. Refers to the tensor weakly, so a leaf is no
+    cycle.
+    """
 
     __slots__ = ("grad", "level", "post_hooks", "tensor")
 
@@ -127,17 +143,34 @@ def node_name(op: str) -> str:
 
 # Primitives whose nodes users know by another name.
 KNOWN_AS = {
-    "add_matmul": "addmm", "add_scaled": "add", "affine_map": "addmm", "as_pairs": "view_as_real", "clamp_between": "clamp",
-    "clip": "clamp", "conv": "convolution", "exponential_linear": "elu", "from_pairs": "view_as_complex", "imag_part": "imag",
-    "join": "cat", "leaky": "leaky_relu", "linear_map": "addmm", "mT": "transpose", "matrix_product": "mm",
-    "nan_replaced": "nan_to_num", "rdiv": "div", "strided": "as_strided", "to_device": "to_copy", "to_dtype": "to_copy",
-    "vector_product": "dot", "windows": "unfold",
-}  # fmt: skip
+    "add_matmul": "addmm",
+    "add_scaled": "add",
+    "affine_map": "addmm",
+    "as_pairs": "view_as_real",
+    "clamp_between": "clamp",
+    "clip": "clamp",
+    "conv": "convolution",
+    "exponential_linear": "elu",
+    "from_pairs": "view_as_complex",
+    "imag_part": "imag",
+    "join": "cat",
+    "leaky": "leaky_relu",
+    "linear_map": "addmm",
+    "mT": "transpose",
+    "matrix_product": "mm",
+    "nan_replaced": "nan_to_num",
+    "rdiv": "div",
+    "strided": "as_strided",
+    "to_device": "to_copy",
+    "to_dtype": "to_copy",
+    "vector_product": "dot",
+    "windows": "unfold",
+}
 
 
 class Shown:
-    """What nodes have that a user got hold of: the values they saved, as attributes. (A class with a `__getattr__` reads slots at half
-    the speed, so plain nodes have none.)"""
+    """What nodes have that a user got hold of: the values they saved, as attributes. (A class with a `__getattr__`
+    reads slots at half the speed, so plain nodes have none.)"""
 
     __slots__ = ()
 
@@ -148,11 +181,15 @@ class Shown:
         return [*object.__dir__(self), *saved_attributes[1](self)]
 
 
-saved_attributes: list[Callable[..., Any]] = []  # (node, name) -> value; node -> names: provided by `framework.autograd.graph`
+saved_attributes: list[
+    Callable[..., Any]
+] = []  # (node, name) -> value; node -> names: provided by `framework.autograd.graph`
 
 
 def shown(node: Any) -> Any:
-    """A node as users get it: of a class named after the op. The engine takes a closer look at it than at a plain one."""
+    """A node as users get it: of a class named after the op. The engine takes a closer look at it than at a plain
+    one.
+    """
     kind = type(node)
     if kind is Node or kind is SlowNode:
         e = node.entry
@@ -169,8 +206,8 @@ def shown(node: Any) -> Any:
 
 
 class Hooks:
-    """What is to run around one node: on the gradient of its output (`tensor`), before it (`pre`), after it (`post`); `retain` are
-    the tensors, weakly, whose `.grad` keeps that gradient."""
+    """What is to run around one node: on the gradient of its output (`tensor`), before it (`pre`), after it (`post`);
+    `retain` are the tensors, weakly, whose `.grad` keeps that gradient."""
 
     __slots__ = ("post", "pre", "retain", "tensor")
 
@@ -199,8 +236,8 @@ def retainers(node: Node | None) -> list[weakref.ref[Tensor]]:
 
 
 def renode(t: Tensor, node: Node | None) -> None:
-    """Give a tensor another node, as an in-place write does. Hooks stay with the value they were registered on; a gradient to be
-    retained is from now on that of the new value."""
+    """Give a tensor another node, as an in-place write does. Hooks stay with the value they were registered on; a
+    gradient to be retained is from now on that of the new value."""
     for r in retainers(t.node):
         if r() is t and node is not None:
             retainers(t.node).remove(r)

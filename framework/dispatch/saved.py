@@ -22,15 +22,21 @@ class Packed:
         with grad_enabled(False):
             self.handle = pack(t)
         if version_of(t) != version:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
-                               "modified by in-place operations as this can lead to unexpected side-effects. Clone the tensor first.")  # fmt: skip
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+                "to pack hook can not be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Clone "
+                "the tensor first."
+            )
         self.unpack_hook = unpack
 
     def unpack(self) -> Tensor:
         """The tensor that the unpack hook makes of it."""
         t = self.unpack_hook(self.handle)
         if not isinstance(t, Tensor):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}"
+            )
         return t
 
 
@@ -43,8 +49,8 @@ def packed(saved: Any) -> Any:
 
 
 def names(n: Any) -> dict[str, tuple[str, int]]:
-    """What a node saved: public name -> (kind: "tensor", "output" or "static"; position or name). PyTorch's names, where they differ,
-    are there too: `self` for the operand `input`, `result` for the output."""
+    """What a node saved: public name -> (kind: "tensor", "output" or "static"; position or name). PyTorch's names,
+    where they differ, are there too: `self` for the operand `input`, `result` for the output."""
     e = n.entry
     found: dict[str, Any] = {}
     if not hasattr(e, "static"):
@@ -63,7 +69,9 @@ def names(n: Any) -> dict[str, tuple[str, int]]:
 
 
 def value(n: Any, name: str) -> Any:
-    """A value that a node saved, by its public name, with the history it had; RuntimeError if it was freed or written since."""
+    """A value that a node saved, by its public name, with the history it had; RuntimeError if it was freed or written
+    since.
+    """
     kind, at = names(n)[name]
     if kind == "static":
         return n.params[at]

@@ -98,12 +98,15 @@ def _parts(sizes):
 
 def _chain(matrices):
     """The product of matrices in the order with the fewest multiplications."""
-    split = _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+    return _product(matrices, _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]]), 0, len(matrices) - 1)
 
-    def product(i, j):
-        return matrices[i] if i == j else T.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))
 
-    return product(0, len(matrices) - 1)
+def _product(matrices, split, i, j):
+    """The product of matrices i to j; `split` says where each such product is cut in two."""
+    if i == j:
+        return matrices[i]
+    k = split[i, j]
+    return T.matmul(_product(matrices, split, i, k), _product(matrices, split, k + 1, j))
 
 
 @op(composite=True, spaces=("linalg",), method=False)

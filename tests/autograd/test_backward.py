@@ -26,7 +26,11 @@ def w(device):
 def test_leaf(x):
     y = x * 2
     assert (x.is_leaf, x.requires_grad, x.grad_fn, x.grad, x.output_nr) == (True, True, None, None, 0)
-    assert (y.is_leaf, y.requires_grad, y.grad_fn.name(), type(y.grad_fn).__name__) == (False, True, *["MulBackward0"] * 2)
+    assert (y.is_leaf, y.requires_grad, y.grad_fn.name(), type(y.grad_fn).__name__) == (
+        False,
+        True,
+        *["MulBackward0"] * 2,
+    )
     assert not x.detach().requires_grad
     assert x.detach().is_leaf
     assert y.requires_grad_() is y
@@ -149,7 +153,9 @@ def test_several_roots(x, w, device):
     assert values(x.grad).tolist() == [1, 1, 1]
     assert values(w.grad).tolist() == [2, 2, 2]
     y = x * w
-    assert values(grad([y, (y * y).sum()], [w], [one, None])[0]).tolist() == values((x + 2 * x * x * w).detach()).tolist()
+    assert (
+        values(grad([y, (y * y).sum()], [w], [one, None])[0]).tolist() == values((x + 2 * x * x * w).detach()).tolist()
+    )
 
 
 def test_inputs_alone_get_gradients(x, w):
@@ -211,7 +217,7 @@ def test_inputs_on_the_way(x):
 
 
 def test_unused_inputs(x, w):
-    with pytest.raises(RuntimeError, match="appears to not have been used in the graph. Set allow_unused=True"):
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
         grad(x.sum(), w)
     assert grad(x.sum(), (x, w), allow_unused=True)[1] is None
     assert values(grad(x.sum(), (x, w), materialize_grads=True)[1]).tolist() == [0, 0, 0]
@@ -245,7 +251,9 @@ def test_edges_stand_for_tensors(x, device):
     assert values(grad(z, get_gradient_edge(y), retain_graph=True)[0]).tolist() == [4, 8, 12]
     one = framework.ones((), device=device)
     assert values(grad(get_gradient_edge(z), x, one)[0]).tolist() == [8, 16, 24]
-    with pytest.raises(RuntimeError, match="It is not possible to get the gradient edge for a Tensor that does not require"):
+    with pytest.raises(
+        RuntimeError, match="It is not possible to get the gradient edge for a Tensor that does not require"
+    ):
         get_gradient_edge(one)
     rows = framework.ones(2, 3, requires_grad=True, device=device) * 1
     top, at = framework.sort(rows, 1)
@@ -256,25 +264,42 @@ def test_edges_stand_for_tensors(x, device):
 
 
 ERRORS = {
-    "not a scalar": (lambda x, w: (x * 2).backward(), RuntimeError, "grad can be implicitly created only for scalar outputs"),
+    "not a scalar": (
+        lambda x, w: (x * 2).backward(),
+        RuntimeError,
+        "grad can be implicitly created only for scalar outputs",
+    ),
     "no graph": (
-        lambda x, w: x.detach().sum().backward(), RuntimeError,
+        lambda x, w: x.detach().sum().backward(),
+        RuntimeError,
         "element 0 of tensors does not require grad and does not have a grad_fn",
     ),
     "no graph, second root": (lambda x, w: backward([x.sum(), x.detach().sum()]), RuntimeError, "element 1 of tensors"),
     "shape of the gradient": (lambda x, w: (x * 2).backward(x[:2].detach()), RuntimeError, "Mismatch in shape"),
     "not a tensor": (lambda x, w: x.sum().backward(2.0), TypeError, "gradients can be either Tensors or None"),
     "input without history": (
-        lambda x, w: grad(x.sum(), w.detach()), RuntimeError, "One of the differentiated Tensors does not require grad",
+        lambda x, w: grad(x.sum(), w.detach()),
+        RuntimeError,
+        "One of the differentiated Tensors does not require grad",
     ),
-    "input of another type": (lambda x, w: grad(x.sum(), "x"), RuntimeError, "all inputs have to be Tensors or GradientEdges"),
+    "input of another type": (
+        lambda x, w: grad(x.sum(), "x"),
+        RuntimeError,
+        "all inputs have to be Tensors or GradientEdges",
+    ),
     "no inputs": (lambda x, w: x.sum().backward(inputs=[]), RuntimeError, "cannot be empty"),
     "no inputs to grad": (lambda x, w: grad(x.sum(), []), RuntimeError, "cannot be empty"),
-    "too few gradients": (lambda x, w: backward([x.sum(), w.sum()], [None]), RuntimeError, "got 2 tensors and 1 gradients"),
-    "gradients by two names": (
-        lambda x, w: backward(x.sum(), grad_tensors=[None], grad_variables=[None]), RuntimeError, "Please only use `grad_tensors`",
+    "too few gradients": (
+        lambda x, w: backward([x.sum(), w.sum()], [None]),
+        RuntimeError,
+        "got 2 tensors and 1 gradients",
     ),
-}  # fmt: skip
+    "gradients by two names": (
+        lambda x, w: backward(x.sum(), grad_tensors=[None], grad_variables=[None]),
+        RuntimeError,
+        "Please only use `grad_tensors`",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -175,7 +175,7 @@ def test_inference_mode_is_a_mode(x):
 
 
 def test_inference_decorators(device):
-    make = lambda: framework.ones(2, device=device)  # noqa: E731
+    make = lambda: framework.ones(2, device=device)
     assert inference_mode()(make)().is_inference()
     assert inference_mode(make)().is_inference()
     assert not inference_mode(False)(make)().is_inference()
@@ -205,8 +205,14 @@ def test_inference_tensors_join_graphs_that_need_not_save_them(x, made_inside):
 REFUSED = {
     "version": (lambda x, t: t._version, "Inference tensors do not track version counter"),
     "saved": (lambda x, t: x * t, "Inference tensors cannot be saved for backward"),
-    "saved by the slow path": (lambda x, t: framework.cat([x, x]) * framework.cat([t, t]).expand(6) * t[0], "cannot be saved for backward"),
-    "variable": (lambda x, t: t.requires_grad_(), "Setting requires_grad=True on inference tensor outside InferenceMode"),
+    "saved by the slow path": (
+        lambda x, t: framework.cat([x, x]) * framework.cat([t, t]).expand(6) * t[0],
+        "cannot be saved for backward",
+    ),
+    "variable": (
+        lambda x, t: t.requires_grad_(),
+        "Setting requires_grad=True on inference tensor outside InferenceMode",
+    ),
     "in place": (lambda x, t: t.add_(1), "Inplace update to inference tensor outside InferenceMode"),
     "in place, by a formula": (lambda x, t: t.clamp_(0, 1), "Inplace update to inference tensor outside InferenceMode"),
     "item": (lambda x, t: t.__setitem__(0, 2.0), "Inplace update to inference tensor outside InferenceMode"),

@@ -29,12 +29,18 @@ def w(device):
 @pytest.mark.parametrize(
     ("op", "name"),
     [
-        (lambda x: x * 2, "MulBackward0"), (lambda x: x + x, "AddBackward0"), (lambda x: x.exp(), "ExpBackward0"),
-        (lambda x: x.sum(), "SumBackward0"), (lambda x: x[1:], "SliceBackward0"), (lambda x: x.clone(), "CloneBackward0"),
-        (lambda x: x.log_softmax(0), "LogSoftmaxBackward0"), (lambda x: framework.cat([x, x]), "CatBackward0"),
-        (lambda x: x.half() * 2, "MulBackward0"), (lambda x: x.sort()[0], "SortBackward0"),
+        (lambda x: x * 2, "MulBackward0"),
+        (lambda x: x + x, "AddBackward0"),
+        (lambda x: x.exp(), "ExpBackward0"),
+        (lambda x: x.sum(), "SumBackward0"),
+        (lambda x: x[1:], "SliceBackward0"),
+        (lambda x: x.clone(), "CloneBackward0"),
+        (lambda x: x.log_softmax(0), "LogSoftmaxBackward0"),
+        (lambda x: framework.cat([x, x]), "CatBackward0"),
+        (lambda x: x.half() * 2, "MulBackward0"),
+        (lambda x: x.sort()[0], "SortBackward0"),
     ],
-)  # fmt: skip
+)
 def test_names(x, op, name):
     node = op(x).grad_fn
     assert node.name() == type(node).__name__ == name
@@ -141,7 +147,8 @@ def test_hooks_on_one_saved_value(x, w):
         y.grad_fn._raw_saved_other.register_hooks(lambda t: t, lambda t: t)
 
 
-# ------------------------------------------------------------------------------------------------ hooks on all that is saved
+# ------------------------------------------------------------------------------------------------ hooks on all that is
+# saved
 def test_what_hooks_get(x, w):
     log = []
     with graph.saved_tensors_hooks(lambda t: log.append(t) or t, lambda t: t):
@@ -194,7 +201,7 @@ def test_hooks_and_higher_derivatives(x):
 
 def test_the_innermost_hooks_count(x):
     log = []
-    tagged = lambda name: (lambda t: log.append(name) or t, lambda t: log.append(name + "'") or t)  # noqa: E731
+    tagged = lambda name: (lambda t: log.append(name) or t, lambda t: log.append(name + "'") or t)
     with graph.saved_tensors_hooks(*tagged("outer")):
         with graph.saved_tensors_hooks(*tagged("inner")):
             y = x.exp()
@@ -249,9 +256,14 @@ def test_no_cycle_through_packed_outputs(x):
 def test_hook_errors(x):
     with graph.saved_tensors_hooks(lambda t: 5, lambda t: t):
         y = x * x
-    with pytest.raises(TypeError, match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type int"):
+    with pytest.raises(
+        TypeError, match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type int"
+    ):
         y.sum().backward()
-    with graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t), pytest.raises(RuntimeError, match="modifying its input in place"):
+    with (
+        graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t),
+        pytest.raises(RuntimeError, match="modifying its input in place"),
+    ):
         (x * 1).exp()
     with graph.disable_saved_tensors_hooks("none of these"):
         with pytest.raises(RuntimeError, match="none of these"), graph.saved_tensors_hooks(lambda t: t, lambda t: t):
@@ -282,8 +294,12 @@ def test_save_on_cpu(x, w):
     np.testing.assert_allclose(values(w.grad), np.exp([0.5, -2, 6]) * [1, 2, 3], rtol=1e-5)
 
 
-# ------------------------------------------------------------------------------------------------ writes to what is saved
-@pytest.mark.parametrize("write", [lambda y: y.zero_(), lambda y: y[1:].mul_(7), lambda y: y.detach().add_(1), lambda y: y.__setitem__(0, 9.0)])
+# ------------------------------------------------------------------------------------------------ writes to what is
+# saved
+@pytest.mark.parametrize(
+    "write",
+    [lambda y: y.zero_(), lambda y: y[1:].mul_(7), lambda y: y.detach().add_(1), lambda y: y.__setitem__(0, 9.0)],
+)
 @pytest.mark.parametrize("op", [lambda y: y * y, lambda y: y.exp()], ids=["input", "output"])
 def test_mutation_allowed(x, write, op):
     (want,) = grad(op(x * 1).sum(), x)

@@ -29,7 +29,9 @@ def listed(gradients):
 
 # ------------------------------------------------------------------------------------------------------------- order
 def test_order_at_a_result(x):
-    """Hooks on the tensor, whenever they were registered; then it is retained; then those before, and after, the node."""
+    """Hooks on the tensor, whenever they were registered; then it is retained; then those before, and after, the
+    node.
+    """
     log, y = [], x * 2
     y.grad_fn.register_prehook(lambda gs: log.append(("before", *listed(gs))))
     y.grad_fn.register_hook(lambda ins, outs: log.append(("after", listed(ins), listed(outs))))
@@ -39,8 +41,11 @@ def test_order_at_a_result(x):
     x.register_hook(lambda g: log.append(("leaf", *listed([g]))))
     (y * 3).sum().backward()
     assert log == [
-        ("first", [3, 3, 3]), ("before", [30, 30, 30]), ("after", [[60, 60, 60], None], [[30, 30, 30]]), ("leaf", [60, 60, 60]),
-    ]  # fmt: skip
+        ("first", [3, 3, 3]),
+        ("before", [30, 30, 30]),
+        ("after", [[60, 60, 60], None], [[30, 30, 30]]),
+        ("leaf", [60, 60, 60]),
+    ]
     assert listed([y.grad, x.grad]) == [[30, 30, 30], [60, 60, 60]]
 
 
@@ -125,21 +130,49 @@ def test_a_kept_gradient_stays_as_it_was(x):
 
 
 ERRORS = {
-    "no gradient": (lambda x: x.detach().register_hook(print), RuntimeError, "cannot register a hook on a tensor that doesn't require"),
+    "no gradient": (
+        lambda x: x.detach().register_hook(print),
+        RuntimeError,
+        "cannot register a hook on a tensor that doesn't require",
+    ),
     "size": (lambda x: x.register_hook(lambda g: g[:2]), RuntimeError, "hook '<lambda>' has changed the size of value"),
-    "dtype": (lambda x: x.register_hook(lambda g: g.half()), RuntimeError, "hook '<lambda>' has changed the type of value"),
+    "dtype": (
+        lambda x: x.register_hook(lambda g: g.half()),
+        RuntimeError,
+        "hook '<lambda>' has changed the type of value",
+    ),
     "no tensor": (lambda x: x.register_hook(lambda g: 3), TypeError, "expected Variable, but hook returned 'int'"),
-    "number before": (lambda x: NODE(x).register_prehook(lambda g: (g[0], g[0])), RuntimeError, "incorrect number of values"),
-    "number after": (lambda x: NODE(x).register_hook(lambda i, o: (i[0], i[0])), RuntimeError, "incorrect number of values"),
+    "number before": (
+        lambda x: NODE(x).register_prehook(lambda g: (g[0], g[0])),
+        RuntimeError,
+        "incorrect number of values",
+    ),
+    "number after": (
+        lambda x: NODE(x).register_hook(lambda i, o: (i[0], i[0])),
+        RuntimeError,
+        "incorrect number of values",
+    ),
     "after accumulation, of a result": (
-        lambda x: (x * 1).register_post_accumulate_grad_hook(print), RuntimeError, "cannot be registered on non-leaf tensors",
+        lambda x: (x * 1).register_post_accumulate_grad_hook(print),
+        RuntimeError,
+        "cannot be registered on non-leaf tensors",
     ),
     "after accumulation, without": (
-        lambda x: x.detach().register_post_accumulate_grad_hook(print), RuntimeError, "doesn't require gradient",
+        lambda x: x.detach().register_post_accumulate_grad_hook(print),
+        RuntimeError,
+        "doesn't require gradient",
     ),
-    "after accumulation, a value": (lambda x: x.register_post_accumulate_grad_hook(lambda p: 3), TypeError, "should return None"),
-    "retain": (lambda x: x.detach().retain_grad(), RuntimeError, "can't retain_grad on Tensor that has requires_grad=False"),
-}  # fmt: skip
+    "after accumulation, a value": (
+        lambda x: x.register_post_accumulate_grad_hook(lambda p: 3),
+        TypeError,
+        "should return None",
+    ),
+    "retain": (
+        lambda x: x.detach().retain_grad(),
+        RuntimeError,
+        "can't retain_grad on Tensor that has requires_grad=False",
+    ),
+}
 
 
 def NODE(x):
@@ -150,12 +183,17 @@ def NODE(x):
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(x, name):
     register, error, text = ERRORS[name]
-    with pytest.raises(error, match=text):
+
+    def run():
         register(x)
         getattr(x, "again", x).sum().backward()
 
+    with pytest.raises(error, match=text):
+        run()
 
-# ------------------------------------------------------------------------------------------------- which passes run them
+
+# ------------------------------------------------------------------------------------------------- which passes run
+# them
 def test_grad_runs_tensor_hooks_alone(x):
     log, y = [], x * 2
     y.register_hook(lambda g: log.append("tensor"))

@@ -23,11 +23,21 @@ def test_every_write_counts(device):
     t = framework.ones(3, device=device)
     counts = [t._version]
     writes = [
-        lambda: t.add_(1), lambda: t.__setitem__(0, 2.0), lambda: t.zero_(), lambda: t.copy_(t + 1), lambda: t.exp_(),
-        lambda: t[1:].mul_(2), lambda: t.detach().mul_(2), lambda: t.clamp_(0, 1), lambda: t.__iadd__(1),
-        lambda: framework.add(t, 1, out=t), lambda: t.masked_fill_(t > 100, 0.0), lambda: t.fill_(2.0),
-        lambda: t.index_add_(0, tensor([0], device=device), framework.ones(1, device=device)), lambda: increment_version(t),
-    ]  # fmt: skip
+        lambda: t.add_(1),
+        lambda: t.__setitem__(0, 2.0),
+        lambda: t.zero_(),
+        lambda: t.copy_(t + 1),
+        lambda: t.exp_(),
+        lambda: t[1:].mul_(2),
+        lambda: t.detach().mul_(2),
+        lambda: t.clamp_(0, 1),
+        lambda: t.__iadd__(1),
+        lambda: framework.add(t, 1, out=t),
+        lambda: t.masked_fill_(t > 100, 0.0),
+        lambda: t.fill_(2.0),
+        lambda: t.index_add_(0, tensor([0], device=device), framework.ones(1, device=device)),
+        lambda: increment_version(t),
+    ]
     for write in writes:
         write()
         counts.append(t._version)
@@ -112,7 +122,9 @@ def test_writes_to_saved_values_are_noticed(x, saved, write, gradients):
     loss = y.sum()
     with framework.set_grad_enabled(gradients):
         WRITES[write](s)
-    with pytest.raises(RuntimeError, match="has been modified by an inplace operation.*is at version .; expected version"):
+    with pytest.raises(
+        RuntimeError, match=r"has been modified by an inplace operation.*is at version .; expected version"
+    ):
         loss.backward()
 
 
@@ -181,7 +193,9 @@ def test_the_error_says_who_and_where(x):
     a = x * 2
     b = a * a
     a[0] = 1
-    with pytest.raises(RuntimeError, match=r"MulBackward0 saved it \(its operand 'input'\). It was written by setitem at "):
+    with pytest.raises(
+        RuntimeError, match=r"MulBackward0 saved it \(its operand 'input'\). It was written by setitem at "
+    ):
         b.sum().backward()
 
 
@@ -224,7 +238,10 @@ def untracked_view(x):
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation"
-MULTIPLE = "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns multiple"
+MULTIPLE = (
+    "Output {} of {} is a view and is being modified inplace. "
+    "This view is the output of a function that returns multiple"
+)
 NO_GRAD = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
 OVERLAP = "more than one element of the written-to tensor refers to a single memory location"
 FORBIDDEN = {
@@ -233,7 +250,10 @@ FORBIDDEN = {
     "leaf, out of place and back": (lambda x: x.detach().requires_grad_().mul_(2), LEAF),
     "view of a leaf": (lambda x: x[1:].add_(1), LEAF_VIEW),
     "reshaped leaf": (lambda x: x.view(3, 1).zero_(), LEAF_VIEW),
-    "view made before it became a leaf": (lambda x: ((t := x.detach()), (v := t[1:]), t.requires_grad_(), v.add_(1)), LEAF_VIEW),
+    "view made before it became a leaf": (
+        lambda x: ((t := x.detach()), (v := t[1:]), t.requires_grad_(), v.add_(1)),
+        LEAF_VIEW,
+    ),
     "unbind": (lambda x: (x * 1).unbind()[0].add_(1), MULTIPLE.format(0, "Unbind")),
     "unbind of a leaf": (lambda x: x.unbind()[0].add_(1), MULTIPLE.format(0, "Unbind")),
     "iteration": (lambda x: [r.add_(1) for r in x * 1], MULTIPLE.format(0, "Unbind")),
@@ -246,13 +266,18 @@ FORBIDDEN = {
     "expanded, plain": (lambda x: x.detach().expand(2, 3).mul_(2), OVERLAP),
     "overlapping windows": (lambda x: x.detach().clone().unfold(0, 2, 1).mul_(2), OVERLAP),
     "detaching a view": (lambda x: (x * 1)[1:].detach_(), "Can't detach views in-place"),
-    "broadcast": (lambda x: x.detach().add_(framework.ones(2, 3, device=x.device)),
-                  r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"),
+    "broadcast": (
+        lambda x: x.detach().add_(framework.ones(2, 3, device=x.device)),
+        r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]",
+    ),
     "cast": (lambda x: x.detach().long().add_(1.5), "result type Float can't be cast to the desired output type Long"),
     "cast to bool": (lambda x: (x > 1).add_(1), "can't be cast to the desired output type Bool"),
     "complex": (lambda x: x.detach().add_(1j), "can't be cast to the desired output type Float"),
-    "out of a variable": (lambda x: framework.add(x, 1, out=x.detach().clone()), "don't support automatic differentiation"),
-}  # fmt: skip
+    "out of a variable": (
+        lambda x: framework.add(x, 1, out=x.detach().clone()),
+        "don't support automatic differentiation",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)

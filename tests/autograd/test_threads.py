@@ -31,7 +31,7 @@ def together(count, work):
         try:
             start.wait()
             work(i)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failed.append(error)
 
     interval = sys.getswitchinterval()
@@ -100,7 +100,7 @@ def test_modes_and_transforms_of_one_thread_are_not_those_of_another(device):
                 assert values(jvp(lambda t: t * t, (x.detach(),), (x.detach(),))[1]).tolist() == [2, 2, 2]
             else:
                 log = []
-                with saved_tensors_hooks(lambda t: log.append(1) or t, lambda t: t):
+                with saved_tensors_hooks(lambda t, log=log: log.append(1) or t, lambda t: t):
                     y = x * x
                 assert log == [1, 1]
                 assert not (y * 1).is_inference()
@@ -155,7 +155,11 @@ def test_first_use_at_once(device):
 @pytest.fixture
 def handed_over(device):
     """What makes a value ready for another thread: MLX computes pending values only in the thread that began them."""
-    return (lambda *tensors: [values(t.detach()) for t in tensors]) if device.startswith("mlx") else (lambda *tensors: None)
+    return (
+        (lambda *tensors: [values(t.detach()) for t in tensors])
+        if device.startswith("mlx")
+        else (lambda *tensors: None)
+    )
 
 
 def test_a_graph_made_here_runs_there(device, handed_over):
@@ -200,7 +204,9 @@ def test_one_graph_retained_runs_at_once(device, handed_over):
     together(3, work)
 
 
-@pytest.mark.parametrize("where", ["cpu", "frozen"])  # MLX's sums would be pending in one thread when the next adds to them
+@pytest.mark.parametrize(
+    "where", ["cpu", "frozen"]
+)  # MLX's sums would be pending in one thread when the next adds to them
 def test_nothing_is_lost_when_threads_add_to_one_gradient(where):
     x = framework.ones(3, requires_grad=True, device=where)
 

@@ -43,7 +43,7 @@ VIEWS = {
     "as_strided": lambda t: t.as_strided((2, 2), (5, 1), 1),
     "hsplit": lambda t: t.hsplit(2)[1],
     "tensor_split": lambda t: t.tensor_split(2)[0],
-}  # fmt: skip
+}
 view = pytest.mark.parametrize("name", VIEWS)
 
 
@@ -113,7 +113,9 @@ def test_history_of_a_write_to_the_base(x, name):
     (v * v).sum().backward()
     weight = np.zeros(12)
     weight[places(name)] = 2
-    np.testing.assert_allclose(values(x.grad).ravel(), weight * values(x.detach()).ravel() * values(w).ravel() ** 2, rtol=1e-5)
+    np.testing.assert_allclose(
+        values(x.grad).ravel(), weight * values(x.detach()).ravel() * values(w).ravel() ** 2, rtol=1e-5
+    )
 
 
 @view
