@@ -23,7 +23,7 @@ _RENAMED = {"round": "rint", "bitwise_not": "invert", "bitwise_left_shift": "lef
             "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
             "abs": "absolute", "conj": "conjugate"}  # fmt: skip
 _MORE = {"exp2": "exp2", "fmod": "fmod", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "fmax": "fmax",
-         "fmin": "fmin", "gcd": "gcd", "lcm": "lcm", "heaviside": "heaviside", "deg2rad": "deg2rad",
+         "fmin": "fmin", "gcd": "gcd", "lcm": "lcm", "deg2rad": "deg2rad",
          "rad2deg": "rad2deg", "ldexp": "ldexp", "float_power": "float_power"}  # fmt: skip
 
 
@@ -110,8 +110,16 @@ class NumpyLike(Convolution, Indexing, Pooling, Views, Order, Special):
     def relu(self, x: Array) -> Array:
         return self.np.maximum(x, 0)
 
+    def heaviside(self, x: Array, y: Array) -> Array:
+        """0 below zero and at nan (nan in NumPy), 1 above, y at zero."""
+        return self.np.where(x == 0, y, (x > 0).astype(x.dtype))
+
     def sign(self, x: Array) -> Array:
-        return self.np.sign(x) if x.dtype.kind != "b" else x.copy()
+        """0 for nan (nan in NumPy); a complex nan stays."""
+        if x.dtype.kind == "b":
+            return x.copy()
+        r = self.np.sign(x)
+        return r if x.dtype.kind in "iuc" else self.np.where(r == r, r, self.np.zeros((), x.dtype))
 
     sgn = sign
 

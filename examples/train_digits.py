@@ -2,7 +2,8 @@
 
     python examples/train_digits.py --device cpu        # or mlx:cpu, mps, cuda, auto
 
-Shows the progress, saves the loss curve and some predictions as pictures in examples/output, and prints the test accuracy last.
+Shows the progress, saves the loss curve and some predictions as pictures in examples/output, and prints the test
+accuracy last.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def save_pictures(losses: list[float], images, labels, predictions, folder: Path
     for axes, i in zip(grid.flat, order, strict=False):
         right = labels[i] == predictions[i]
         axes.imshow(images[i, 0].tolist(), cmap="gray_r")
-        axes.set_title(f"{predictions[i]}" if right else f"{predictions[i]} (is {labels[i]})", color="k" if right else "r")
+        axes.set_title(
+            f"{predictions[i]}" if right else f"{predictions[i]} (is {labels[i]})", color="k" if right else "r"
+        )
         axes.axis("off")
     figure.savefig(folder / "digits_predictions.png", dpi=120, bbox_inches="tight")
     plt.close(figure)

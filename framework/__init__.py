@@ -14,7 +14,13 @@ from backends.dtypes import (
 from framework.core.defaults import get_default_dtype, set_default_dtype
 from framework.core.dtype_info import finfo, iinfo
 from framework.core.device import device, get_default_device, set_default_device
-from framework.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from framework.core.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
 from framework.core.shape import Size
 from framework.core.tensor import Tensor
 from framework.core.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
@@ -22,9 +28,15 @@ from framework.core.threads import get_num_interop_threads, get_num_threads, set
 from . import ops as _ops
 from . import autograd, func, linalg, special
 from .autograd import (
-    enable_grad, inference_mode, is_anomaly_check_nan_enabled, is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled,
-    no_grad, set_grad_enabled,
-)  # fmt: skip
+    enable_grad,
+    inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .autograd.grad_mode import is_inference
 from .core.promotion import can_cast, promote_types
 from .core import representation as _representation
@@ -33,13 +45,23 @@ from .dispatch.registry import PUBLIC as _PUBLIC
 from .ops.conversion import as_tensor, asarray, from_numpy, result_type, scalar_tensor, tensor
 
 globals().update(_PUBLIC[""])
+from .history import explain
 from . import random
 from .random import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, random_mode, seed, set_rng_state,
 )  # fmt: skip
 
 bool = bool_
-float, double, half, long, int, short, cfloat, cdouble = float32, float64, float16, int64, int32, int16, complex64, complex128
+float, double, half, long, int, short, cfloat, cdouble = (
+    float32,
+    float64,
+    float16,
+    int64,
+    int32,
+    int16,
+    complex64,
+    complex128,
+)
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 __version__ = "0.1.0"
 

@@ -14,5 +14,5 @@ def show() -> None:
     `~/.config/framework/config.toml`, the built-in default.
     """
     device, source = default_device()
-    print(f"device         {str(device):<10} decided by {source}")
+    print(f"device         {device!s:<10} decided by {source}")
     print(f"default dtype  {get_default_dtype()!r}")

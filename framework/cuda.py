@@ -64,7 +64,9 @@ def manual_seed_all(seed: int) -> None:
 
 def _cupy() -> Any:
     if not is_available():
-        raise AssertionError("Torch not compiled with CUDA enabled: no CUDA device or no CuPy here (pip install 'framework[cuda12]')")
+        raise AssertionError(
+            "Torch not compiled with CUDA enabled: no CUDA device or no CuPy here (pip install 'framework[cuda12]')"
+        )
     import cupy
 
     return cupy

@@ -1,6 +1,8 @@
-"""Random tensor programs: views, slices, in-place writes and backward, written once and run by any library with PyTorch's methods.
+"""Random tensor programs: views, slices, in-place writes and backward, written once and run by any library with
+PyTorch's methods.
 
-A program is a list of steps of small integers, so that hypothesis can shrink it; every number is taken modulo what is possible.
+A program is a list of steps of small integers, so that hypothesis can shrink it; every number is taken modulo what is
+possible.
 """
 
 from __future__ import annotations
@@ -52,11 +54,15 @@ VIEWS = (_slice, _select, _permute, _newaxis, _reshape, _expand)
 
 
 def fitting(x: Any, pool: list[Any], a: int) -> Any:
-    """A copy of some tensor of the pool that broadcasts to x; x's own copy if there is none. (Overlapping reads are undefined.)"""
+    """A copy of some tensor of the pool that broadcasts to x; x's own copy if there is none. (Overlapping reads are
+    undefined.)
+    """
     n = len(pool)
     for i in range(n):
         y = pool[(a + i) % n]
-        if y.ndim <= x.ndim and all([p in (1, q) for p, q in zip(tuple(y.shape)[::-1], tuple(x.shape)[::-1], strict=False)]):
+        if y.ndim <= x.ndim and all(
+            [p in (1, q) for p, q in zip(tuple(y.shape)[::-1], tuple(x.shape)[::-1], strict=False)]
+        ):
             return y.clone()
     return x.clone()
 
@@ -64,7 +70,8 @@ def fitting(x: Any, pool: list[Any], a: int) -> Any:
 def _write(x: Any, pool: list[Any], a: int, b: int) -> None:
     kind = a % 7
     if kind == 4 and any([s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)]):
-        kind = 0  # PyTorch writes zeros to an expanded tensor, but cannot differentiate through it; other writes are refused
+        # PyTorch writes zeros to an expanded tensor, but cannot differentiate through it; other writes are refused
+        kind = 0
     if kind == 0:
         x.mul_(1.25)
     elif kind == 1:

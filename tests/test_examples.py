@@ -14,7 +14,12 @@ import pytest
 from tests.sources import ROOT, python_files
 
 # How to run each script in a few seconds.
-QUICK = {"train_digits.py": ["--steps", "5"]}
+QUICK = {
+    "char_gpt.py": ["--steps", "2", "--length", "3"],
+    "lstm_adding.py": ["--steps", "3", "--length", "6"],
+    "train_digits.py": ["--steps", "5"],
+    "vae_digits.py": ["--steps", "5"],
+}
 
 
 def run(script: str, *arguments: str) -> list[str]:
@@ -41,6 +46,23 @@ def test_digits_are_learned(tmp_path):
     last = run("train_digits.py", "--device", "cpu", "--output", str(tmp_path))[-1]
     accuracy = float(re.fullmatch(r"test accuracy ([\d.]+)%", last)[1])
     assert accuracy >= 97
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "script, options, begins, most",
+    [
+        # The most is what needs no model: the frequencies of the characters, the answer 1, the mean of all images.
+        ("char_gpt.py", ["--steps", "80", "--length", "10"], "loss on unseen text ", 3.2),
+        ("lstm_adding.py", ["--steps", "150", "--length", "4"], "mean squared error ", 0.16),
+        ("vae_digits.py", ["--steps", "300"], "test loss ", 26.9),
+    ],
+)
+def test_loss_falls(script, options, begins, most, tmp_path):
+    last = run(script, "--output", str(tmp_path), *options)[-1]
+    assert last.startswith(begins)
+    assert float(last.removeprefix(begins).split()[0]) < most
     assert {path.suffix for path in tmp_path.iterdir()} == {".png"}
 
 

@@ -1,7 +1,8 @@
 """The gate: one op of every category through the modes and transforms that the op table does not reach.
 
-The table (`tests/ops`) proves forward, reverse, double backward, JVP, vmap and strides for each op; here programs of one category
-each also run under autocast, recording and replay, half precision, in place, and nested transforms, on every device.
+The table (`tests/ops`) proves forward, reverse, double backward, JVP, vmap and strides for each op; here programs of
+one category each also run under autocast, recording and replay, half precision, in place, and nested transforms, on
+every device.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ PROGRAMS = {
     "matmul": (lambda x, w: (x @ w) @ w.mT, (R(3, 4), R(4, 5))),
     "fused": (lambda x: framework.softmax(x, 1) * framework.log_softmax(x, 0), (R(3, 4),)),
     "conv": (lambda x, w: framework.nn.functional.conv2d(x, w, stride=2, padding=1), (R(2, 3, 6, 5), R(4, 3, 3, 3))),
-    "composite": (lambda x, w: framework.nn.functional.cross_entropy(framework.nn.functional.relu(x @ w), on(x, LABELS)), (R(3, 4), R(4, 5))),
+    "composite": (
+        lambda x, w: framework.nn.functional.cross_entropy(framework.nn.functional.relu(x @ w), on(x, LABELS)),
+        (R(3, 4), R(4, 5)),
+    ),
 }
 program = pytest.mark.parametrize("name", PROGRAMS)
 
@@ -104,7 +108,9 @@ def test_autocast_lowers_products_alone(name, device):
         assert out.dtype is framework.bfloat16
     close(values(out), values(f(*xs)), "bfloat16" if lowered else "float32", 2)
     gradients = grad(loss_of(out), xs, allow_unused=True)
-    assert all(g is None or g.dtype is x.dtype for g, x in zip(gradients, xs, strict=True))  # a float32 leaf keeps a float32 gradient
+    assert all(
+        g is None or g.dtype is x.dtype for g, x in zip(gradients, xs, strict=True)
+    )  # a float32 leaf keeps a float32 gradient
 
 
 @program
@@ -125,7 +131,7 @@ def test_nested_transforms(name, device):
     f, xs = given(name, device)
     ts = tuple([tensor(R(*x.shape), device) for x in xs])
     every = tuple(range(len(xs)))
-    loss = lambda *a: loss_of(f(*a))  # noqa: E731
+    loss = lambda *a: loss_of(f(*a))
     forward_reverse = jvp(func_grad(loss, every), tuple(xs), ts)[1]
     reverse_forward = func_grad(lambda *a: jvp(loss, a, ts)[1], every)(*xs)
     for a, b in zip(forward_reverse, reverse_forward, strict=True):
@@ -173,7 +179,7 @@ def test_leaves_no_reference_cycle(name, device):
 
 def test_randomness_of_vmap(device):
     x = tensor(R(4, 50), device)
-    draw = lambda row: T.mul(row, 0) + framework.rand_like(row)  # noqa: E731
+    draw = lambda row: T.mul(row, 0) + framework.rand_like(row)
     with pytest.raises(RuntimeError, match="randomness error mode"):
         vmap(draw)(x)
     same, different = values(vmap(draw, randomness="same")(x)), values(vmap(draw, randomness="different")(x))
@@ -182,11 +188,20 @@ def test_randomness_of_vmap(device):
 
 def test_perturbations_are_not_confused(device):
     x = tensor(np.float64(3.0) * np.ones(()), device)
-    inner = lambda x: jvp(lambda y: x * y, (framework.ones_like(x),), (framework.ones_like(x),))[1]  # noqa: E731
+    inner = lambda x: jvp(lambda y: x * y, (framework.ones_like(x),), (framework.ones_like(x),))[1]
     assert values(func_grad(inner)(x)) == 1.0
     assert values(jvp(lambda x: x * inner(x), (x,), (framework.ones_like(x),))[1]) == 6.0
 
 
 def test_third_derivative(device):
-    cube = lambda x: x * x * x  # noqa: E731
-    assert values(func_grad(func_grad(func_grad(cube)))(tensor(np.float32(2.0) * np.ones((), "float32"), device))) == 6.0
+    cube = lambda x: x * x * x
+    assert (
+        values(func_grad(func_grad(func_grad(cube)))(tensor(np.float32(2.0) * np.ones((), "float32"), device))) == 6.0
+    )
+
+
+def test_a_directional_derivative_has_no_history_of_its_own(device):
+    x = tensor(R(3, 4), device)
+    assert not jvp(lambda x: framework.softmax(x, 1), (x,), (x,))[1].requires_grad
+    y = tensor(R(3, 4), device, requires_grad=True)
+    assert jvp(lambda x: framework.softmax(x, 1), (y,), (x,))[1].requires_grad

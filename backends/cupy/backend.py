@@ -73,11 +73,11 @@ class Cupy(NumpyLike):
         return cupy.where(condition, x.view(numpy.uint16), y.view(numpy.uint16)).view(x.dtype)
 
     def sign(self, x: Array) -> Array:
-        """NaN stays NaN; z / |z| for complex numbers."""
+        """0 for NaN; z / |z| for complex numbers."""
         if x.dtype.kind == "c":
             size = cupy.absolute(x)
             return x / cupy.where(size == 0, size.dtype.type(1), size)
-        return cupy.where(cupy.isnan(x), x, cupy.sign(x)) if x.dtype.kind == "f" else cupy.sign(x)
+        return cupy.where(cupy.isnan(x), x.dtype.type(0), cupy.sign(x)) if x.dtype.kind == "f" else cupy.sign(x)
 
     sgn = sign
 

@@ -99,10 +99,8 @@ class Elementwise(Arrays):
 
     # ---------------------------------------------------------------- signs
     def sign(self, x: Array) -> Array:
-        """NaN becomes 0, a complex infinity NaN."""
-        if x.dtype == mx.complex64:
-            return self._on_host("sign", x)
-        return mx.where(mx.isnan(x), x, mx.sign(x)) if is_float(x) else mx.sign(x)
+        """A complex infinity becomes NaN there."""
+        return self._on_host("sign", x) if x.dtype == mx.complex64 else mx.sign(x)
 
     sgn = sign
 
@@ -207,10 +205,8 @@ class Elementwise(Arrays):
         return mx.where(mx.isnan(x), y, mx.where(mx.isnan(y), x, mx.minimum(x, y)))
 
     def heaviside(self, x: Array, y: Array) -> Array:
-        """0 below zero, 1 above, y at zero, NaN at NaN. Missing."""
-        step = mx.greater(x, 0).astype(x.dtype)
-        step = mx.where(x == 0, y, step)
-        return mx.where(mx.isnan(x), x, step) if is_float(x) else step
+        """0 below zero and at NaN, 1 above, y at zero. Missing."""
+        return mx.where(x == 0, y, mx.greater(x, 0).astype(x.dtype))
 
     def hypot(self, x: Array, y: Array) -> Array:
         """Missing. In float32 the modulus of x + iy; float64 on the host."""
@@ -266,6 +262,12 @@ class Elementwise(Arrays):
 
     def polygamma(self, x: Array, n: int) -> Array:
         return self._on_host("polygamma", x, n)
+
+    def igamma(self, x: Array, y: Array) -> Array:
+        return self._on_host("igamma", x, y)
+
+    def igammac(self, x: Array, y: Array) -> Array:
+        return self._on_host("igammac", x, y)
 
     def i0(self, x: Array) -> Array:
         return self._on_host("i0", x)

@@ -134,6 +134,7 @@ class Reductions(Arrays):
         """On the host: missing."""
         return self._on_host("searchsorted", x, values, right)
 
+
 def _with_elements(x: Array, dims: Dims | None) -> Array:
     """x, if there is something to take an extreme of; ValueError else, as NumPy says it."""
     if 0 in (x.shape if dims is None else [x.shape[d] for d in dims]):

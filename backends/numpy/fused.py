@@ -1,8 +1,8 @@
 """Fused kernels of the `cpu` device, in slices on the worker pool; see `kernels/` for the loops themselves.
 
-A method that returns NotImplemented declines its operands, and the op's formula runs (`framework/dispatch/schema.py`). Kernels
-take float32 and float64 (elementwise ones float32 alone), contiguous arrays, and from some size on: below it NumPy is as fast,
-and Numba need not be imported.
+A method that returns NotImplemented declines its operands, and the op's formula runs (`framework/dispatch/schema.py`).
+Kernels take float32 and float64 (elementwise ones float32 alone), contiguous arrays, and from some size on: below it
+NumPy is as fast, and Numba need not be imported.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ class Fused:
 
     # ---------------------------------------------------------------- primitives
     def _in_slices(self, ufunc: Any, name: str, x: Array, out: Array | None) -> Array:
-        """A large array's ufunc of one operand: the kernel `name` for float32 where there is one, in slices in any case."""
+        """A large array's ufunc of one operand: the kernel `name` for float32 where there is one, in slices in any
+        case."""
         if not plain(x) or (out is not None and not plain(x, out)):
             return ufunc(x) if out is None else ufunc(x, out)
         if out is None:

@@ -1,7 +1,7 @@
 """The number of threads of the OpenBLAS library that NumPy has loaded, read and set through its exported symbols.
 
-Two pools of threads on the same cores spin against each other and make everything several times slower. So matrix products
-run on the pool of this package, and the library's own threads are put to rest.
+Two pools of threads on the same cores spin against each other and make everything several times slower. So matrix
+products run on the pool of this package, and the library's own threads are put to rest.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ def _candidates() -> list[Path]:
     folders = (package.parent / "numpy.libs", package / ".dylibs", package / ".libs")
     found = [p for folder in folders if folder.is_dir() for p in sorted(folder.glob("*openblas*"))]
     if not found and sys.platform == "linux":
-        import numpy.linalg._umath_linalg  # noqa: F401  # type: ignore[import-not-found, unused-ignore]
-
         with open("/proc/self/maps") as maps:
             files = {line.split(None, 5)[5].strip() for line in maps if "openblas" in line}
         found = [Path(f) for f in sorted(files)]

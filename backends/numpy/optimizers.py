@@ -1,4 +1,5 @@
-"""Optimizer steps over all parameters at once, in place: by compiled kernels, or by NumPy in blocks that stay in the cache."""
+"""Optimizer steps over all parameters at once, in place: by compiled kernels, or by NumPy in blocks that stay in the
+cache."""
 
 from __future__ import annotations
 
@@ -51,8 +52,9 @@ Item = tuple[Sequence[Array], Any]
 
 
 class Optimizers:
-    """Steps of optimizers. An item is the arrays of one parameter (itself, its gradient, its state) and its numbers; they return
-    for each whether it was done. Not done are arrays that are not contiguous and of one floating-point dtype and shape."""
+    """Steps of optimizers. An item is the arrays of one parameter (itself, its gradient, its state) and its numbers;
+    they return for each whether it was done. Not done are arrays that are not contiguous and of one floating-point
+    dtype and shape."""
 
     def adam_step(self, items: Sequence[tuple[Sequence[Array], tuple[float, ...]]]) -> list[bool]:
         """Arrays: param, gradient, mean, square, and the largest square if that is wanted; numbers: `AdamStep`."""
@@ -71,7 +73,11 @@ def _step(items: Sequence[Any], kernel: Callable[..., Any], blocks: Callable[...
     pieces: list[tuple[Any, ...]] = []
     for arrays, numbers in chosen:
         flat = [a.reshape(-1) for a in arrays]
-        f = blocks(len(arrays), numbers) if module is None else kernel(module, len(arrays), numbers, arrays[0].dtype.type)
+        f = (
+            blocks(len(arrays), numbers)
+            if module is None
+            else kernel(module, len(arrays), numbers, arrays[0].dtype.type)
+        )
         parts = max(1, flat[0].size // (2 * PART)) if pool.size > 1 else 1
         pieces += [(f, *[a[s] for a in flat]) for s in cut(flat[0].size, parts, 16)]
     if size < 2 * PART:
@@ -92,9 +98,9 @@ def _takes(arrays: Sequence[Array]) -> bool:
     if kind != FLOAT32 and kind != FLOAT64:
         return False
     state = (first, *arrays[2:])
-    return all([a.dtype == kind and a.shape == shape and a.flags.c_contiguous and a.flags.aligned for a in arrays]) and all(
-        [a.flags.writeable for a in state]
-    )
+    return all(
+        [a.dtype == kind and a.shape == shape and a.flags.c_contiguous and a.flags.aligned for a in arrays]
+    ) and all([a.flags.writeable for a in state])
 
 
 # ---------------------------------------------------------------- Adam

@@ -1,8 +1,9 @@
-"""The worker pool: a few daemon threads that share out matrix products, convolutions, ufuncs and compiled kernels alike.
+"""The worker pool: a few daemon threads that share out matrix products, convolutions, ufuncs and compiled kernels
+alike.
 
-All of these release the interpreter's lock, so threads are enough. The caller always works too: it takes pieces of its own job
-until none is left, then waits for those that others took. So a job never waits for a free worker, several Python threads may
-have jobs at once, and a piece may start a job of its own.
+All of these release the interpreter's lock, so threads are enough. The caller always works too: it takes pieces of its
+own job until none is left, then waits for those that others took. So a job never waits for a free worker, several
+Python threads may have jobs at once, and a piece may start a job of its own.
 
 Workers divide by zero in silence, as the framework's own calls do.
 
@@ -139,6 +140,11 @@ class Pool:
                 self._threads.append(thread)
 
     # ---------------------------------------------------------------- NumPy's matrix library
+    def rest_blas(self) -> None:
+        """Set the matrix library to one thread; products are split here."""
+        with self._lock:
+            self._rest_blas()
+
     def _rest_blas(self) -> None:
         if self._blas_before is None:
             blas = self.blas
@@ -154,7 +160,8 @@ class Pool:
         return self._blas
 
     def release_blas(self) -> None:
-        """Give the matrix library the threads back that it had before this pool was first used, until it is used again."""
+        """Give the matrix library the threads back that it had before this pool was first used, until it is used
+        again."""
         with self._lock:
             before, self._blas_before = self._blas_before, None
             if before is not None and before != 1:

@@ -52,4 +52,3 @@ def matmul(a: Array, b: Array) -> Array:
 
 def _members(a: Array, s: slice, ndim: int) -> Array:
     return a[s] if a.ndim == ndim and a.shape[0] != 1 else a
-

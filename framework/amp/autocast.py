@@ -17,22 +17,30 @@ from framework.dispatch.registry import T
 from framework.dispatch.schema import Entry
 
 DEFAULT = {"cpu": bfloat16, "cuda": float16, "mps": float16}
-LOWER = frozenset(("add_matmul", "attention", "bilinear", "conv", "conv_bias", "conv_input", "conv_transpose", "linear", "matmul"))
+LOWER = frozenset(
+    ("add_matmul", "attention", "bilinear", "conv", "conv_bias", "conv_input", "conv_transpose", "linear", "matmul")
+)
 
 
 class autocast(Mode):
     """A context, or a decorator, in which float32 operands of matrix products and convolutions are cast to `dtype`.
 
-    device_type: "cpu" (bfloat16 by default), "cuda" or "mps" (float16). enabled=False switches a surrounding autocast off.
-    cache_enabled: cast a parameter once for the whole region.
+    device_type: "cpu" (bfloat16 by default), "cuda" or "mps" (float16). enabled=False switches a surrounding autocast
+    off. cache_enabled: cast a parameter once for the whole region.
     """
 
-    def __init__(self, device_type: str, dtype: dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
+    def __init__(
+        self, device_type: str, dtype: dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
         self.device_type = device(device_type).type
         self.dtype = dtype or DEFAULT[self.device_type]
         if self.dtype not in (bfloat16, float16):
-            warnings.warn(f"In {self.device_type} autocast, but the target dtype is not supported. Disabling autocast. {self.device_type} "
-                          "Autocast only supports dtype of torch.bfloat16, torch.float16 currently.", UserWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(
+                f"In {self.device_type} autocast, but the target dtype is not supported. Disabling autocast. "
+                f"{self.device_type} Autocast only supports dtype of torch.bfloat16, torch.float16 currently.",
+                UserWarning,
+                stacklevel=2,
+            )
             enabled = False
         self.enabled, self.cache_enabled = enabled, cache_enabled is not False
         self.cache: dict[int, tuple[Tensor, Tensor]] = {}

@@ -14,7 +14,7 @@ from .grad_mode import (
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
-)
+)  # fmt: skip
 
 __all__ = [
     "Function",

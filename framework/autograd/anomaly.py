@@ -41,8 +41,8 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
-            "enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
             UserWarning,
             stacklevel=2,
         )
@@ -105,9 +105,8 @@ def _show(n: Node) -> None:
     lines = n.metadata.get("traceback_")
     if lines is None:
         warnings.warn(
-            f"Error detected in {n.name()}. No forward pass information available. Enable detect anomaly "
-            f"during forward pass for "
-            "more information.",
+            f"Error detected in {n.name()}. No forward pass information available. Enable detect anomaly during "
+            "forward pass for more information.",
             UserWarning,
             stacklevel=2,
         )

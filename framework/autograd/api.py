@@ -33,9 +33,8 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
-                "`backward()`. Please only use "
-                "`grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
             )
         grad_tensors = grad_variables
     roots = as_tuple(tensors)
@@ -48,13 +47,10 @@ def backward(
         targets = [_target(t, nodes) for t in inputs]
     if create_graph:
         warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter "
-            "and its gradient which "
-            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to "
-            "use this function, make sure to reset the .grad fields of your parameters to None after use to "
-            "break the cycle "
-            "and avoid the leak.",
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to "
+            "avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "
+            "None after use to break the cycle and avoid the leak.",
             UserWarning,
             stacklevel=_outside(),
         )
@@ -107,9 +103,8 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
-            "gradient for other parts of "
-            "the graph, please use torch.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -143,9 +138,8 @@ def _found(g: Any, i: int, t: Any, allow_unused: bool, materialize: bool) -> Any
         return T.full(tuple(t.shape), 0, t)
     if not allow_unused:
         raise RuntimeError(
-            f"One of the differentiated Tensors (number {i}) appears to not have been used in the "
-            f"graph. Set allow_unused=True "
-            "if this is the desired behavior."
+            f"One of the differentiated Tensors (number {i}) appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
         )
     return None
 
@@ -223,9 +217,8 @@ def _fitting(g: Tensor, i: int, shape: tuple[int, ...], d: Any) -> Tensor:
         return g
     if g.dtype.is_complex != d.is_complex:
         raise RuntimeError(
-            f"For complex Tensors, both grad_output and output are required to have the same dtype. "
-            f"Mismatch in dtype: "
-            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {d}."
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+            f"dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {d}."
         )
     return T.to_dtype(g, d)  # type: ignore[no-any-return]
 

@@ -24,8 +24,8 @@ def batched_grad(
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {list(g.shape)} and output[{i}] "
-                f"has a shape of {list(y.shape)}."
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {list(g.shape)} and "
+                f"output[{i}] has a shape of {list(y.shape)}."
             )
         sizes.append(g.shape[0])
     if len(set(sizes)) != 1:

@@ -72,10 +72,10 @@ class FunctionCtx:
         node = self._node()
         if node is None or node.saved is None:
             raise RuntimeError(
-                "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-                "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
-                "if you need to access saved tensors after calling backward."
+                "Trying to backward through the graph a second time (or directly access saved tensors after they "
+                "have already been freed). Saved intermediate values of the graph are freed when you call "
+                ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph "
+                "a second time or if you need to access saved tensors after calling backward."
             )
         return node.unpack()
 

@@ -54,8 +54,8 @@ def _needs_setup(cls: type[Function]) -> None:
     if not style_of(cls):
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod: {cls.__name__} has a forward that takes ctx. Move what it saves "
-            "to setup_context."
+            f"override the setup_context staticmethod: {cls.__name__} has a forward that takes ctx. Move what it "
+            "saves to setup_context."
         )
 
 
@@ -140,8 +140,8 @@ def _tangents(
             raise RuntimeError(f"{cls.__name__}.jvp: expected Tensor or None for output {i} (got {type(t).__name__})")
         if t is not None and isinstance(o, Tensor) and tuple(t.shape) != tuple(o.shape):
             raise RuntimeError(
-                f"{cls.__name__}.jvp returned an invalid tangent at index {i} - got {list(t.shape)} but expected shape "
-                f"{list(o.shape)}"
+                f"{cls.__name__}.jvp returned an invalid tangent at index {i} - got {list(t.shape)} but expected "
+                f"shape {list(o.shape)}"
             )
     return found
 
@@ -172,8 +172,8 @@ def _by_users_rule(cls: type[Function], level: Vmap, flags: tuple[bool, ...], pa
     result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *payloads)
     if type(result) is not tuple or len(result) != 2:
         raise RuntimeError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with the same structure as the "
-            f"output: {cls.__name__}.vmap returned {type(result).__name__}"
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with the same structure as "
+            f"the output: {cls.__name__}.vmap returned {type(result).__name__}"
         )
     output, out_dims = result
 

@@ -1,4 +1,6 @@
-"""Gradients on or off: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`. Each for the running thread."""
+"""Gradients on or off: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`. Each holds for the running
+thread.
+"""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def node_at(edge: GradientEdge, roots: Sequence[Node] = ()) -> Node:
         return node
     raise RuntimeError(
         f"output {edge.output_nr} of {node.name()} is not part of the graph; take the edge with "
-        f"get_gradient_edge(tensor)"
+        "get_gradient_edge(tensor)"
     )
 
 
@@ -110,16 +110,14 @@ class SavedTensor:
         kind, at = saved.names(n)[self._name]
         if n.saved is None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate "
-                "values of the graph are "
-                "freed when you call .backward() or autograd.grad()."
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad()."
             )
         held = saved_outputs(n)[at][0] if kind == "output" else n.saved[at]
         if type(held) is Packed:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
-                "only one pair of hooks is "
-                "allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
             )
         if held is None or kind != "output" and not isinstance(held, Tensor):
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
@@ -248,9 +246,8 @@ class _Copies(Mode):
     def unpack(self, kept: _Saved) -> Tensor:
         if kept.tensor is None and kept.copy is None:
             raise RuntimeError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which "
-                "the graph was originally "
-                "recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded."
             )
         return kept.tensor if kept.copy is None else kept.copy  # type: ignore[return-value]
 

@@ -1,4 +1,6 @@
-"""Switches of the libraries beneath: `backends.cuda`, `backends.cudnn`, `backends.mha`, `backends.mps`, as PyTorch names them."""
+"""Switches of the libraries beneath: `backends.cuda`, `backends.cudnn`, `backends.mha`, `backends.mps`, as PyTorch
+names them.
+"""
 
 from . import cuda, cudnn, mha, mps
 

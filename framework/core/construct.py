@@ -291,8 +291,8 @@ def check_ndarray(array: Any, *, shared: bool = False) -> dtype:
         )
     if shared and not array.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable, but the tensor that shares its memory is. Writing to the tensor is "
-            "undefined: copy the array first if you mean to",
+            "The given NumPy array is not writable, but the tensor that shares its memory is. Writing to the tensor "
+            "is undefined: copy the array first if you mean to",
             UserWarning,
             stacklevel=3,
         )

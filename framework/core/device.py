@@ -1,7 +1,7 @@
 """Devices: which backend a tensor is made on.
 
-First that says something wins: `device=` of the call, the `with device(...)` around it, `set_default_device`, the environment
-variable FRAMEWORK_DEVICE, the project's file (`framework.toml` in the working directory), the user's file
+First that says something wins: `device=` of the call, the `with device(...)` around it, `set_default_device`, the
+environment variable FRAMEWORK_DEVICE, the project's file (`framework.toml` in the working directory), the user's file
 (`~/.config/framework/config.toml`), `cpu`.
 """
 
@@ -20,8 +20,8 @@ from .state import STATE
 
 
 class device:
-    """A place where tensors live: `device("cpu")`, `device("cuda", 1)`, `device("mlx:cpu")`. Also a context manager that makes
-    it the default for what is created inside."""
+    """A place where tensors live: `device("cpu")`, `device("cuda", 1)`, `device("mlx:cpu")`. Also a context manager
+    that makes it the default for what is created inside."""
 
     __slots__ = ("index", "name", "type")
     type: str
@@ -37,7 +37,9 @@ class device:
             raise TypeError(f"device(): argument 'type' must be str, not {_kind_of(type).__name__}")
         if index is not None:
             if ":" in type and type != "mlx:cpu":
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
             type = f"{type}:{index}"
         name = registry.parse(type)
         found = _INTERNED.get(name)

@@ -46,8 +46,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self.backend.device_type != "cpu" and self.backend.name != "mlx:cpu" and not force:
-        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor "
-                        "to host memory first.")  # fmt: skip
+        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                        "tensor to host memory first.")  # fmt: skip
     if self.dtype is bfloat16:
         raise TypeError(
             "Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert first, with tensor.float()"

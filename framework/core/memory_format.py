@@ -43,7 +43,9 @@ def order_of(wanted: memory_format, ndim: int) -> tuple[int, ...]:
 
 
 def is_in_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
-    """Whether elements lie in memory without gaps in this order of dimensions; strides of dimensions of size 1 do not count."""
+    """Whether elements lie in memory without gaps in this order of dimensions; strides of dimensions of size 1 do not
+    count.
+    """
     if 0 in shape:
         return True
     step = 1

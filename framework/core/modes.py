@@ -1,8 +1,8 @@
 """Modes: everything but autograd that wants to see operations (forward AD levels, vmap, autocast, recording ...).
 
-A mode exists only while pushed. It answers a call with a result, with NotImplemented (the mode below, or the array library, is
-asked) or with DECOMPOSE ("mine, but I only know its parts": the op's formula runs on Tensors under the whole stack). It runs
-with the stack cut below itself, so what it calls is seen by the modes beneath it alone.
+A mode exists only while pushed. It answers a call with a result, with NotImplemented (the mode below, or the array
+library, is asked) or with DECOMPOSE ("mine, but I only know its parts": the op's formula runs on Tensors under the
+whole stack). It runs with the stack cut below itself, so what it calls is seen by the modes beneath it alone.
 """
 
 from __future__ import annotations

@@ -40,9 +40,20 @@ from backends.dtypes import (
 from . import defaults
 
 __all__ = [
-    "DIMENSIONED", "NUMBER", "OUTRANKED", "PROMOTED", "WITH_NUMBER", "ZERO_DIM", "c_type_name", "can_cast", "check_cast",
-    "promote_types", "result_type", "scalar_type_name", "with_number",
-]  # fmt: skip
+    "DIMENSIONED",
+    "NUMBER",
+    "OUTRANKED",
+    "PROMOTED",
+    "WITH_NUMBER",
+    "ZERO_DIM",
+    "c_type_name",
+    "can_cast",
+    "check_cast",
+    "promote_types",
+    "result_type",
+    "scalar_type_name",
+    "with_number",
+]
 
 DIMENSIONED: Final = 0  # a tensor with dimensions
 ZERO_DIM: Final = 1  # a 0-d tensor
@@ -58,9 +69,19 @@ _SCALAR_TYPE_NAMES = {
 
 
 _C_TYPE_NAMES = {
-    bool_: "bool", uint8: "unsigned char", int8: "signed char", int16: "short", int32: "int", int64: "long int", float16: "c10::Half",
-    bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>", complex128: "c10::complex<double>",
-}  # fmt: skip
+    bool_: "bool",
+    uint8: "unsigned char",
+    int8: "signed char",
+    int16: "short",
+    int32: "int",
+    int64: "long int",
+    float16: "c10::Half",
+    bfloat16: "c10::BFloat16",
+    float32: "float",
+    float64: "double",
+    complex64: "c10::complex<float>",
+    complex128: "c10::complex<double>",
+}
 
 
 def c_type_name(d: dtype) -> str:

@@ -41,7 +41,9 @@ class Size(tuple[int, ...]):
 
 
 def wrap_dim(d: Any, ndim: int) -> int:
-    """A dimension number counted from the front. Raises IndexError outside [-ndim, ndim - 1] (a scalar has one dimension)."""
+    """A dimension number counted from the front. Raises IndexError outside [-ndim, ndim - 1] (a scalar has one
+    dimension).
+    """
     if type(d) is not int:
         d = as_int(d, "dim")
     n = ndim or 1
@@ -85,7 +87,9 @@ def as_ints(values: Any, name: str = "size") -> tuple[int, ...]:
 
 
 def broadcast_shapes(shapes: Iterable[Shape], op: str = "") -> Shape:
-    """The shape that operands of these shapes broadcast to. Raises RuntimeError naming the first pair of sizes that differ."""
+    """The shape that operands of these shapes broadcast to. Raises RuntimeError naming the first pair of sizes that
+    differ.
+    """
     result: list[int] = []
     for shape in shapes:
         if len(shape) > len(result):
@@ -96,8 +100,10 @@ def broadcast_shapes(shapes: Iterable[Shape], op: str = "") -> Shape:
             if n == have or n == 1:
                 continue
             if have != 1:
-                raise RuntimeError(f"The size of tensor a ({have}) must match the size of tensor b ({n}) at non-singleton "
-                                   f"dimension {lead + i}{f' ({op})' if op else ''}")  # fmt: skip
+                raise RuntimeError(
+                    f"The size of tensor a ({have}) must match the size of tensor b ({n}) at non-singleton "
+                    f"dimension {lead + i}{f' ({op})' if op else ''}"
+                )
             result[lead + i] = n
     return tuple(result)
 
@@ -106,13 +112,17 @@ def infer_size(shape: Shape, numel: int) -> Shape:
     """`shape` with its -1 filled in. Raises RuntimeError if the elements do not fit."""
     if -1 in shape or any(n < 0 for n in shape):
         if min(shape) < -1:
-            raise RuntimeError(f"invalid shape dimension {min(shape)} at index {shape.index(min(shape))} of shape {list(shape)}")
+            raise RuntimeError(
+                f"invalid shape dimension {min(shape)} at index {shape.index(min(shape))} of shape {list(shape)}"
+            )
         if shape.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
         rest = prod([n for n in shape if n != -1])
         if rest == 0 and numel == 0:
-            raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
-                               "size -1 can be any value and is ambiguous")  # fmt: skip
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
+                "size -1 can be any value and is ambiguous"
+            )
         if rest and numel % rest == 0:
             return tuple([numel // rest if n == -1 else n for n in shape])
     elif prod(shape) == numel:

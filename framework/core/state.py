@@ -1,6 +1,7 @@
 """What holds for the running thread: gradients on or off, the stack of modes, hooks on saved tensors.
 
-The fast path of an op reads one global list, `ACTIVE`: it is empty exactly when no thread has anything pushed that must see ops.
+The fast path of an op reads one global list, `ACTIVE`: it is empty exactly when no thread has anything pushed that must
+see ops.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Anomaly:
 
 STATE = State()
 ANOMALY = Anomaly()
-ACTIVE: list[Any] = []  # one item per pushed mode of any thread, and per reason to take the slow path; only its truth value is read
+ACTIVE: list[
+    Any
+] = []  # one item per pushed mode of any thread, and per reason to take the slow path; only its truth value is read
 next_seq = count().__next__  # nodes are ordered by creation: a node's inputs have lower numbers
 
 

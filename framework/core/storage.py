@@ -1,8 +1,9 @@
 """Storage: what all views of a tensor share, and geometry: where in it a view's elements lie.
 
-On backends that alias (NumPy, CuPy) the native view is the truth, and strides are read off it. On the others (MLX) geometry is
-the truth and native arrays are a cache: a write replaces the flat array and clears every living alias, which rebuilds itself when
-read. Geometry is a *shadow*: the view op's own forward applied to a NumPy array that nobody reads, so no op states a rule for it.
+On backends that alias (NumPy, CuPy) the native view is the truth, and strides are read off it. On the others (MLX)
+geometry is the truth and native arrays are a cache: a write replaces the flat array and clears every living alias,
+which rebuilds itself when read. Geometry is a *shadow*: the view op's own forward applied to a NumPy array that nobody
+reads, so no op states a rule for it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ SHADOW: Any = registry.load(registry.parse("cpu"))  # the namespace in which a v
 class Storage:
     """Made when a tensor is first viewed, written or saved as an op's output.
 
-    `version` counts in-place writes; `views` lists the living tensors on it, weakly. `flat` (one-dimensional native array) and
-    `shadow` are used on backends without aliasing. `root` is the storage whose memory this one names with a version of its own
-    (`tensor.data`). `written_at` is the code position of the last write, for error messages.
+    `version` counts in-place writes; `views` lists the living tensors on it, weakly. `flat` (one-dimensional native
+    array) and `shadow` are used on backends without aliasing. `root` is the storage whose memory this one names with a
+    version of its own (`tensor.data`). `written_at` is the code position of the last write, for error messages.
     """
 
     __slots__ = ("__dict__", "__weakref__", "limit", "version", "views")
@@ -62,8 +63,10 @@ class InferenceStorage(Storage):
     @property
     def version(self) -> int:
         """RuntimeError: there is none."""
-        raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
-                           "use it in autograd.")  # fmt: skip
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal "
+            "tensor and use it in autograd."
+        )
 
     @version.setter
     def version(self, value: int) -> None:
@@ -80,8 +83,8 @@ def living(storage: Storage) -> list[Tensor]:
 class View:
     """How a view came about: from `base` by `chain`, a linked list (chain before, entry, its parameters, shape before).
 
-    `origin` says why writing to it may be forbidden: "" for an ordinary view, else how PyTorch names the reason; `output` is its
-    number among the views that one function returned.
+    `origin` says why writing to it may be forbidden: "" for an ordinary view, else how PyTorch names the reason;
+    `output` is its number among the views that one function returned.
     """
 
     __slots__ = ("__dict__", "base", "chain")
@@ -143,7 +146,11 @@ def geometry_of(x: Tensor) -> Geometry:
         while isinstance(owner.base, type(a)):
             owner = owner.base
         start = (address(a) - address(owner)) // size if owner is not a and hasattr(a, "__array_interface__") else 0
-        return Geometry(a.shape, tuple([s // size for s in a.strides]), start if x._view is not None and x._view.base is not None else 0)
+        return Geometry(
+            a.shape,
+            tuple([s // size for s in a.strides]),
+            start if x._view is not None and x._view.base is not None else 0,
+        )
     s = storage_of(x)
     assert x._view is not None
     shadow = x._view.shadow

@@ -1,4 +1,6 @@
-"""The Tensor: a native array, its backend and dtype, its node on the tape, its storage and view. Ops attach their methods later."""
+"""The Tensor: a native array, its backend and dtype, its node on the tape, its storage and view. Ops attach their
+methods later.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,12 @@ new = object.__new__
 class Tensor:
     """A multi-dimensional array of one dtype on one device, with reverse-mode differentiation.
 
-    Slots: `array` (the native array; None: stale, see `refresh`), `backend`, `dtype`, `node` (its place on the tape: a Leaf if it
-    is a variable, None if it needs no gradient), `storage` (shared by its views; made on first use), `_view` (how it came about).
+    Slots: `array` (the native array; None: stale, see `refresh`), `backend`, `dtype`, `node` (its place on the tape: a
+    Leaf if it is a variable, None if it needs no gradient), `storage` (shared by its views; made on first use), `_view`
+    (how it came about).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "backend", "dtype", "node", "storage", "_view")
+    __slots__ = ("__dict__", "__weakref__", "_view", "array", "backend", "dtype", "node", "storage")
     array: Any
     backend: Any
     dtype: dtype
@@ -140,20 +143,26 @@ class Tensor:
         self.requires_grad_(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Make this tensor a variable (or not) and return it. RuntimeError for integer tensors and for results of ops."""
+        """Make this tensor a variable (or not) and return it. RuntimeError for integer tensors and for results of
+        ops.
+        """
         node = self.node
         if requires_grad and node is None:
             if not (self.dtype.is_floating_point or self.dtype.is_complex):
                 raise RuntimeError(f"only Tensors of floating point dtype can require gradients, got {self.dtype}")
             if self.is_inference() and not STATE.inference:
-                raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                )
             leaf = Leaf(self, self.level)
             leaf.grad = self.__dict__.pop("_grad", None)
             self.node = leaf
         elif not requires_grad and node is not None:
             if type(node) is not Leaf:
-                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                                   "variable in a subgraph that doesn't require differentiation use x.detach().")  # fmt: skip
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                    "variable in a subgraph that doesn't require differentiation use x.detach()."
+                )
             if node.grad is not None:
                 self.__dict__["_grad"] = node.grad
             self.node = None
@@ -185,21 +194,32 @@ class Tensor:
             return node.grad
         found: Tensor | None = self.__dict__.get("_grad")
         if found is None and node is not None and not retainers(node):
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                          "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                          "Tensor, use .retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
         return found
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
             if value.level is None and self.level is None:
                 if tuple(value.shape) != tuple(self.shape):
-                    raise RuntimeError(f"assigned grad has data of a different size: got {list(value.shape)}, expected {list(self.shape)}")
+                    raise RuntimeError(
+                        f"assigned grad has data of a different size: got {list(value.shape)}, expected "
+                        f"{list(self.shape)}"
+                    )
                 if value.dtype is not self.dtype:
-                    raise RuntimeError(f"assigned grad has data of a different type: got {value.dtype}, expected {self.dtype}")
+                    raise RuntimeError(
+                        f"assigned grad has data of a different type: got {value.dtype}, expected {self.dtype}"
+                    )
                 if value.backend is not self.backend:
                     raise RuntimeError(f"assigned grad is on {value.device}, expected {self.device}")
         if type(self.node) is Leaf:
@@ -269,7 +289,9 @@ class Tensor:
     # ---------------------------------------------------------------- overriding functions on subclasses
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Called for functions of a subclass's instances; the default runs the function and gives results that class."""
+        """Called for functions of a subclass's instances; the default runs the function and gives results that
+        class.
+        """
         with DisableTorchFunctionSubclass():
             result = func(*args, **(kwargs or {}))
         return result if cls is Tensor else _as_subclass(result, cls)
@@ -304,7 +326,9 @@ def _as_subclass(result: Any, cls: Any) -> Any:
 
 
 class Parameter(Tensor):
-    """A tensor that a module counts among its parameters when assigned as an attribute. Requires grad unless told otherwise."""
+    """A tensor that a module counts among its parameters when assigned as an attribute. Requires grad unless told
+    otherwise.
+    """
 
     __slots__ = ()
 
@@ -378,4 +402,14 @@ def version_of(t: Tensor) -> int:
     return 0 if t.storage is None else t.storage.version
 
 
-__all__ = ["FAST", "Buffer", "DisableTorchFunctionSubclass", "Parameter", "Tensor", "arr", "make", "storage_of", "version_of"]
+__all__ = [
+    "FAST",
+    "Buffer",
+    "DisableTorchFunctionSubclass",
+    "Parameter",
+    "Tensor",
+    "arr",
+    "make",
+    "storage_of",
+    "version_of",
+]

@@ -1,4 +1,5 @@
-"""The numbers of threads, by PyTorch's names. The work is done by the pool of the `cpu` device: `backends/numpy/pool.py`."""
+"""The numbers of threads, by PyTorch's names. The work is done by the pool of the `cpu` device:
+`backends/numpy/pool.py`."""
 
 from __future__ import annotations
 
@@ -21,15 +22,20 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads share out one operation on the CPU: OMP_NUM_THREADS, else the cores this process may use, until set."""
+    """How many threads share out one operation on the CPU: OMP_NUM_THREADS, else the cores this process may use, until
+    set."""
     return pool.size
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Set what `get_num_interop_threads` gives; operations are not run side by side here. RuntimeError the second time."""
+    """Set what `get_num_interop_threads` gives; operations are not run side by side here. RuntimeError the second
+    time."""
     _positive("set_num_interop_threads", n)
     if _interop:
-        raise RuntimeError("Error: cannot set number of interop threads after parallel work has started or set_num_interop_threads called")
+        raise RuntimeError(
+            "Error: cannot set number of interop threads after parallel work has started or "
+            "set_num_interop_threads called"
+        )
     _interop.append(n)
 
 

@@ -1,7 +1,8 @@
 """The vmap level: wrappers whose payload has a leading batch axis that the program does not see.
 
-A batching rule is `(fn, size, flags, args) -> result`, where args are payloads and flags say which have the batch axis (first).
-An entry that states none gets the default of its annotations: every tensor is given the axis, Dim and Dims move by one.
+A batching rule is `(fn, size, flags, args) -> result`, where args are payloads and flags say which have the batch axis
+(first). An entry that states none gets the default of its annotations: every tensor is given the axis, Dim and Dims
+move by one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from .schema import Entry
 
 
 class Batched(Wrapper):
-    """A tensor of a vmapped function: shows the shape of one example. `extra`: whether the payload has the batch axis."""
+    """A tensor of a vmapped function: shows the shape of one example. `extra`: whether the payload has the batch
+    axis.
+    """
 
     __slots__ = ()
 
@@ -41,15 +44,19 @@ class Vmap(Level):
     def takes_random(self, entry: Entry) -> bool:
         """Whether a random op is drawn here; RuntimeError where vmap allows none."""
         if self.randomness == "error":
-            raise RuntimeError(f"vmap: called random operation ({entry.name}) while in randomness error mode. Please either use the 'same' "
-                               "or 'different' randomness flags on vmap or perform the randomness operation out of vmap")  # fmt: skip
+            raise RuntimeError(
+                f"vmap: called random operation ({entry.name}) while in randomness error mode. Please either use the "
+                "'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
         return self.randomness == "different"
 
     def read(self, x: Tensor) -> Tensor:
         if x.extra:  # type: ignore[attr-defined]
-            raise RuntimeError("vmap: It looks like you're reading values on the host: calling .item(), .tolist() or .numpy() on a Tensor, or "
-                               "attempting to use a Tensor in some data-dependent control flow. One example has no values by itself; write "
-                               "it with torch.where.")  # fmt: skip
+            raise RuntimeError(
+                "vmap: It looks like you're reading values on the host: calling .item(), .tolist() or .numpy() on a "
+                "Tensor, or attempting to use a Tensor in some data-dependent control flow. One example has no "
+                "values by itself; write it with torch.where."
+            )
         return x.value  # type: ignore[attr-defined, no-any-return]
 
     def lift(self, x: Tensor) -> Wrapper:
@@ -85,11 +92,16 @@ class Vmap(Level):
         """A random op: one draw for all examples, or one each."""
         if self.randomness == "same":
             if any([any(f) if type(f) is tuple else f for f in flags]):
-                raise RuntimeError(f"vmap: {e.name} does not support randomness='same' with an operand that differs between examples: "
-                                   "use 'different', or draw outside of vmap")  # fmt: skip
+                raise RuntimeError(
+                    f"vmap: {e.name} does not support randomness='same' with an operand that differs between "
+                    "examples: use 'different', or draw outside of vmap"
+                )
             return e.call(values), False
         size = self.size
-        wide = [v if f or not isinstance(v, Tensor) else T.expand(v, (size, *v.shape)) for v, f in zip(values, flags, strict=True)]
+        wide = [
+            v if f or not isinstance(v, Tensor) else T.expand(v, (size, *v.shape))
+            for v, f in zip(values, flags, strict=True)
+        ]
         return e.call([(size, *v) if k == "Ints" else v for v, k in zip(wide, e.order, strict=True)]), True
 
 
@@ -102,7 +114,9 @@ def default_batch(e: Entry) -> Any:
 
 
 def rule_of(e: Entry) -> Any:
-    """The batching rule of an entry: its own, the one its annotations imply (also by `batch="dims"`), or a loop (`batch="loop"`)."""
+    """The batching rule of an entry: its own, the one its annotations imply (also by `batch="dims"`), or a loop
+    (`batch="loop"`).
+    """
     if e.batch == "dims":
         return moved_dims(e)
     if e.batch == "loop":
@@ -168,8 +182,12 @@ def loop_batch(e: Entry) -> Any:
 
     def batch(fn: Any, size: int, flags: Any, args: Any) -> Any:
         if e.name not in FALLBACKS:
-            warnings.warn(f"There is a performance drop because we have not yet implemented the batching rule for {e.name}: vmap runs it "
-                          "once for each example.", UserWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(
+                f"There is a performance drop because we have not yet implemented the batching rule for {e.name}: "
+                "vmap runs it once for each example.",
+                UserWarning,
+                stacklevel=2,
+            )
         FALLBACKS[e.name] = FALLBACKS.get(e.name, 0) + 1
         return each_example(e, size, flags, args)
 
@@ -193,4 +211,13 @@ def stacked(rows: list[Tensor]) -> Tensor:
     return T.cat(tuple([T.unsqueeze(r, (0,)) for r in rows]), 0)  # type: ignore[no-any-return]
 
 
-__all__ = ["FALLBACKS", "Batched", "Vmap", "default_batch", "each_example", "elementwise_batch", "loop_batch", "with_axis"]
+__all__ = [
+    "FALLBACKS",
+    "Batched",
+    "Vmap",
+    "default_batch",
+    "each_example",
+    "elementwise_batch",
+    "loop_batch",
+    "with_axis",
+]

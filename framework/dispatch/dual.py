@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from framework.core.state import grad_enabled
+from framework.core.state import STATE, grad_enabled
 from framework.core.tensor import Tensor
 
-from .levels import Level, Wrapper, fresh
+from .levels import Level, Wrapper, fresh, innermost
+from .record import strip
 from .registry import T
 from .schema import DIFFERENTIABLE, Entry
 from .slow import compute_dtype, operands
@@ -63,7 +64,9 @@ def jvp_of(e: Entry, values: list[Any], tangents: list[Any], outs: tuple[Any, ..
     slots = [i for i, k in enumerate(e.order) if k in DIFFERENTIABLE]
     live = [i for i in slots if _lives(tangents[i])]
     if e.linear == "each":
-        terms = [e.call([t if j == i else v for j, (v, t) in enumerate(zip(values, tangents, strict=True))]) for i in live]
+        terms = [
+            e.call([t if j == i else v for j, (v, t) in enumerate(zip(values, tangents, strict=True))]) for i in live
+        ]
     elif e.deriv:
         env = dict(zip(e.params, _promoted(e, values), strict=True)) | {"out": out, "xp": T}
         terms = [_times(r, env, tangents[i]) for i, r in zip(slots, e.vjp, strict=True) if tangents[i] is not None]
@@ -81,7 +84,10 @@ def _promoted(e: Entry, values: list[Any]) -> list[Any]:
     if len({v.dtype for v in nums if isinstance(v, Tensor)}) < 2:
         return values
     compute = compute_dtype(e, tuple(values), nums)
-    return [T.astype(v, compute) if k == "Num" and isinstance(v, Tensor) else v for v, k in zip(values, e.order, strict=True)]
+    return [
+        T.astype(v, compute) if k == "Num" and isinstance(v, Tensor) else v
+        for v, k in zip(values, e.order, strict=True)
+    ]
 
 
 def _lives(t: Any) -> bool:
@@ -94,7 +100,9 @@ def _times(rule: Any, env: dict[str, Any], tangent: Any) -> Any:
 
 def _or_zero(v: Any, t: Any, kind: str | None) -> Any:
     if kind == "Nums":
-        return tuple([_or_zero(x, y, "Num") for x, y in zip(v, t if type(t) is tuple else (None,) * len(v), strict=True)])
+        return tuple(
+            [_or_zero(x, y, "Num") for x, y in zip(v, t if type(t) is tuple else (None,) * len(v), strict=True)]
+        )
     if kind != "Num":
         return v
     if t is not None:
@@ -112,13 +120,16 @@ def shaped(tangent: Any, out: Tensor) -> Any:
 
 
 def vjp_of_vjp(e: Entry, values: list[Any], tangents: list[Any], live: list[int], outs: tuple[Any, ...]) -> Any:
-    """u -> vjp(u) is linear; its transpose is the jvp (for the real inner product). The variables are aliases that keep the history of
-    the values, so the result can be differentiated again."""
+    """u -> vjp(u) is linear; its transpose is the jvp (for the real inner product). The variables are aliases that keep
+    the history of the values, so the result can be differentiated again."""
     from .reverse import vjp_on_tensors
 
+    recorded = STATE.grad and _has_history(innermost(), *values, *tangents)
     with grad_enabled(True):
-        variables: list[Any] = [tuple([fresh(x) for x in v]) if type(v) is tuple and i in live else fresh(v) if i in live else v
-                     for i, v in enumerate(values)]  # fmt: skip
+        variables: list[Any] = [
+            tuple([fresh(x) for x in v]) if type(v) is tuple and i in live else fresh(v) if i in live else v
+            for i, v in enumerate(values)
+        ]
         y = e.call(variables)
         ys = [o for o, name in zip(y if isinstance(y, tuple) else (y,), e.outs, strict=True) if name in e.diff_outs]
         us = [fresh(T.full(tuple(o.shape), 0, o)) for o in ys]
@@ -133,7 +144,15 @@ def vjp_of_vjp(e: Entry, values: list[Any], tangents: list[Any], live: list[int]
         if total is None or total.node is None:
             return tuple([None] * len(us)) if len(us) > 1 else None
         found = vjp_on_tensors([total], [T.full((), 1, total)], us)
+    if not recorded:  # its graph leads to the aliases alone
+        found = [None if t is None else strip(t) for t in found]
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _has_history(level: Any, *operands: Any) -> bool:
+    """Whether an operand, or a member of one, is on this level's tape."""
+    flat = [x for a in operands for x in (a if type(a) is tuple else (a,))]
+    return any([isinstance(x, Tensor) and x.level is level and x.node is not None for x in flat])
 
 
 def _inner(g: Any, t: Any) -> Any:

@@ -1,7 +1,7 @@
 """The generated function of an entry: what a plain call does, with everything inlined, and its reverse on raw arrays.
 
-The text of each function is what a debugger shows when it steps in. It is compiled at the op's first call: until then the
-function's code is a stub that compiles and runs the real one, so `import framework` compiles nothing.
+The text of each function is what a debugger shows when it steps in. It is compiled at the op's first call: until then
+the function's code is a stub that compiles and runs the real one, so `import framework` compiles nothing.
 """
 
 from __future__ import annotations
@@ -55,8 +55,12 @@ def function_of(e: Entry) -> Any:
 
 @cache
 def stub_code(parameters: str, arguments: str) -> CodeType:
-    """The code of a function with this signature that has the real code made and runs it. Most ops share a few signatures."""
-    made = compile(f"def op{re.sub(r'=D_[a-z_0-9A-Z]+', '=None', parameters)} return compiled(ENTRY)({arguments})", "<op>", "exec")
+    """The code of a function with this signature that has the real code made and runs it. Most ops share a few
+    signatures.
+    """
+    made = compile(
+        f"def op{re.sub(r'=D_[a-z_0-9A-Z]+', '=None', parameters)} return compiled(ENTRY)({arguments})", "<op>", "exec"
+    )
     return next(c for c in made.co_consts if isinstance(c, CodeType))
 
 
@@ -75,8 +79,14 @@ def compiled(e: Entry) -> Any:
 
 
 def plain_type(e: Entry, p: str) -> str:
-    """The test that a composite's operand needs no attention: a plain tensor, a number where there may be one, None by default."""
-    test = f"type({p}) in FAST" + f" or type({p}) in NUMBERS" * e.elementwise + f" or {p} is None" * (e.defaults.get(p, e) is None)
+    """The test that a composite's operand needs no attention: a plain tensor, a number where there may be one, None by
+    default.
+    """
+    test = (
+        f"type({p}) in FAST"
+        + f" or type({p}) in NUMBERS" * e.elementwise
+        + f" or {p} is None" * (e.defaults.get(p, e) is None)
+    )
     return f"({test})" if " or " in test else test
 
 
@@ -95,12 +105,35 @@ def source(e: Entry) -> tuple[str, dict[str, Any]]:
     from .slow import slow
 
     scope: dict[str, Any] = {
-        "__name__": "framework.ops", "E": e, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": thread.STATE,
-        "next_seq": thread.next_seq, "state": state, "QUIET": QUIET, "Tensor": Tensor, "Node": Node, "Storage": Storage,
-        "View": View, "storage_of": storage_of, "refresh": refresh, "new": new, "ref": weakref.ref, "slow": slow, "stale": stale,
-        "forward": e.forward, "Dim": wrap_dim, "Dims": wrap_dims, "Ints": as_ints, "canon": e.canon, "BOOL": bool_,
-        "DTYPES": fast_dtypes(e), "RESULT": e.dtype, "NUMBERS": NUMBERS,
-    }  # fmt: skip
+        "__name__": "framework.ops",
+        "E": e,
+        "FAST": FAST,
+        "FLOATS": FLOATS,
+        "ACTIVE": thread.ACTIVE,
+        "STATE": thread.STATE,
+        "next_seq": thread.next_seq,
+        "state": state,
+        "QUIET": QUIET,
+        "Tensor": Tensor,
+        "Node": Node,
+        "Storage": Storage,
+        "View": View,
+        "storage_of": storage_of,
+        "refresh": refresh,
+        "new": new,
+        "ref": weakref.ref,
+        "slow": slow,
+        "stale": stale,
+        "forward": e.forward,
+        "Dim": wrap_dim,
+        "Dims": wrap_dims,
+        "Ints": as_ints,
+        "canon": e.canon,
+        "BOOL": bool_,
+        "DTYPES": fast_dtypes(e),
+        "RESULT": e.dtype,
+        "NUMBERS": NUMBERS,
+    }
     scope |= {f"D_{name}": value for name, value in e.defaults.items()}
     head, before = signature(e)
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
@@ -153,7 +186,7 @@ def fast_dtypes(e: Entry) -> frozenset[Any]:
     kinds = FLOATS if "f" in e.accept else frozenset()
     if e.dtype == "same" and (e.exact or e.name in _WRAPPING) or e.dtype is bool_:
         kinds = kinds | (INTEGERS if "i" in e.accept else frozenset())
-    if e.exact and e.dtype == "same":
+    if e.exact and e.dtype == "same" and "b" in e.accept:
         kinds = kinds | {bool_}
     if e.exact and e.dtype is int64:  # counts or places of elements
         kinds = kinds | INTEGERS | {bool_}
@@ -177,7 +210,7 @@ def fast_path(e: Entry) -> list[str]:
     if scalar:
         lines += ["    if type(other) in FAST: a_other = other.array; n_other = other.node; "
                   "same = other.backend is b and other.dtype is d and a_other is not None",
-                  "    else: a_other = other; n_other = None; same = type(other) is int or type(other) is float and d in FLOATS"]  # fmt: skip
+                  f"    else: a_other = other; n_other = None; same = {number_test(e)}"]  # fmt: skip
     # 2. one device, one dtype that needs no cast, no stale array; a view only where arrays alias
     same = ["d in DTYPES"] if not e.view else ["b.aliasing"]
     same += [f"{p}.backend is b" + (f" and {p}.dtype is d" if p in e.nums else "") for p in own if p != lead]
@@ -187,7 +220,9 @@ def fast_path(e: Entry) -> list[str]:
     if e.when:
         same += [e.when]
     lines += [f"    if {' and '.join(same)}:", "        try:"]
-    lines += [f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")]
+    lines += [
+        f"            {p} = {e.kinds[p]}({p}, len(a_{lead}.shape))" for p in static if e.kinds.get(p) in ("Dim", "Dims")
+    ]
     if not e.trusting:
         lines += [f"            {p} = Ints({p})" for p in static if e.kinds.get(p) == "Ints"]
     if e.canon and not e.trusting:
@@ -203,9 +238,14 @@ def fast_path(e: Entry) -> list[str]:
     else:
         lines += [f"            r = {call}"]
     arguments = "(" + "".join(f"{p}, " for p in e.params) + ")"
-    lines += [f"        except Exception: return slow(E, {arguments}, out)"]  # what went wrong is said there, in our words
+    lines += [
+        f"        except Exception: return slow(E, {arguments}, out)"
+    ]  # what went wrong is said there, in our words
     if e.view:
-        lines += [f"        if r.base is not (a_{lead} if a_{lead}.base is None else a_{lead}.base): return slow(E, {arguments}, out)"]
+        lines += [
+            f"        if r.base is not (a_{lead} if a_{lead}.base is None else a_{lead}.base): return slow(E, "
+            f"{arguments}, out)"
+        ]
     else:
         lines += ["        if type(r) is not b.array: r = b.asarray(r)"]
     if e.trusting == "sized":
@@ -214,13 +254,15 @@ def fast_path(e: Entry) -> list[str]:
     lines += [f"        t = new(Tensor); t.array = r; t.backend = b; t.dtype = {result}"]
     params = "(" + "".join(f"{p}, " for p in static) + ")"
     if e.view:
-        lines += [f"        s = {lead}.storage or storage_of({lead}); t.storage = s; views = s.views; views.append(ref(t))",
-                  "        if len(views) > s.limit: s.views.pop(); s.add(t)",
-                  f"        v = {lead}._view; w = t._view = new(View)",
-                  f"        if v is None or v.base is None: w.base = {lead}; w.chain = (None, E, {params}, a_{lead}.shape)",
-                  "        else:",
-                  f"            w.base = v.base; w.chain = (v.chain, E, {params}, a_{lead}.shape)",
-                  "            if v.origin: w.origin = v.origin"]  # fmt: skip
+        lines += [
+            f"        s = {lead}.storage or storage_of({lead}); t.storage = s; views = s.views; views.append(ref(t))",
+            "        if len(views) > s.limit: s.views.pop(); s.add(t)",
+            f"        v = {lead}._view; w = t._view = new(View)",
+            f"        if v is None or v.base is None: w.base = {lead}; w.chain = (None, E, {params}, a_{lead}.shape)",
+            "        else:",
+            f"            w.base = v.base; w.chain = (v.chain, E, {params}, a_{lead}.shape)",
+            "            if v.origin: w.origin = v.origin",
+        ]
     else:
         lines += ["        t.storage = t._view = None"]
     if not e.vjp:
@@ -228,7 +270,10 @@ def fast_path(e: Entry) -> list[str]:
         return ["    " + line for line in lines]
     # 4. leave a node, saving only what the rules of the inputs that need a gradient name
     need = {p: _askers(e, p) for p in e.tensors if p in e.uses}
-    saved = [f"{p} if {' or '.join(f'n_{q} is not None' for q in need[p])} else None" if p in need else "None" for p in e.tensors]
+    saved = [
+        f"{p} if {' or '.join(f'n_{q} is not None' for q in need[p])} else None" if p in need else "None"
+        for p in e.tensors
+    ]
     version = "0 if {p}.storage is None else {p}.storage.version"
     versions = ["0" if p not in need else f"({version.format(p=p)})" if p != scalar else
                 f"(None if type({p}) not in FAST else {version.format(p=p)})" for p in e.tensors]  # fmt: skip
@@ -245,8 +290,25 @@ def fast_path(e: Entry) -> list[str]:
     return ["    " + line for line in [*lines, "        return t"]]
 
 
+def number_test(e: Entry) -> str:
+    """The test that a library takes the Python number `other` as PyTorch does: as a number of the other operand's
+    dtype.
+
+    A comparison would take an integer for what it is, where the dtype wraps it around; other ops raise, and come to
+    `slow`.
+    """
+    whole = "type(other) is int"
+    if e.dtype is bool_:
+        whole += " and (d in FLOATS or 0 <= other < 128)"
+    if bool_ in fast_dtypes(e):
+        whole += " and d is not BOOL"
+    return f"{whole} or type(other) is float and d in FLOATS"
+
+
 def is_primitive(e: Entry) -> bool:
-    """Whether the forward only hands its parameters to the backend's primitive of the same name, which can be called directly."""
+    """Whether the forward only hands its parameters to the backend's primitive of the same name, which can be called
+    directly.
+    """
     names = [p for p in e.params if p != e.cast]
     scope: dict[str, Any] = {}
     exec(f"def f(xp, {', '.join(e.params)}): return xp.{e.name}({', '.join(names)})", scope)
@@ -290,7 +352,9 @@ def reverse(e: Entry) -> str:
         if e.kernel_vjp:
             name, given = vjp_kernel(e, i)
             raw = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in given)
-            lines += [f"    r_{p} = xp.{name}({raw}) if e_{p} is not None and {name!r} in xp.kernels else NotImplemented"]
+            lines += [
+                f"    r_{p} = xp.{name}({raw}) if e_{p} is not None and {name!r} in xp.kernels else NotImplemented"
+            ]
             call = f"r_{p} if r_{p} is not NotImplemented else {call}"
         grads.append(f"({call}) if e_{p} is not None else None, ")
     return "\n".join([*lines, f"    return ({''.join(grads)})", ""])

@@ -1,7 +1,7 @@
 """In-place writes: compute out of place, write, then move history. One rule for every op, backend and wrapper.
 
-A base takes the written value's node. Writing to a view gives its base a `write_view` node (gradient: g with the region zeroed,
-and V of g), after which every living view of the base takes the node that replaying its chain gives.
+A base takes the written value's node. Writing to a view gives its base a `write_view` node (gradient: g with the region
+zeroed, and V of g), after which every living view of the base takes the node that replaying its chain gives.
 """
 
 from __future__ import annotations
@@ -31,8 +31,16 @@ from .views import read, replaced, replay, self_overlapping
 
 
 def inplace_of(e: Entry, name: str) -> Any:
-    """The method `name` (as `mul_`) that writes the result of `e` into its first operand; its code is generated at the first call."""
-    scope: dict[str, Any] = {"__name__": "framework.ops", "__builtins__": builtins, "E": e, "NAME": name, "compiled": _compiled}
+    """The method `name` (as `mul_`) that writes the result of `e` into its first operand; its code is generated at the
+    first call.
+    """
+    scope: dict[str, Any] = {
+        "__name__": "framework.ops",
+        "__builtins__": builtins,
+        "E": e,
+        "NAME": name,
+        "compiled": _compiled,
+    }
     f = FunctionType(_stub.__code__.replace(co_name=name, co_qualname=f"Tensor.{name}"), scope, name)
     f.__doc__ = f"In-place form of `{e.name}`: writes the result into this tensor and returns it."
     f.__qualname__ = f"Tensor.{name}"
@@ -40,15 +48,24 @@ def inplace_of(e: Entry, name: str) -> Any:
     return f
 
 
-_stub: Any = lambda self, *args, **kwargs: compiled(METHOD)(self, *args, **kwargs)  # type: ignore[name-defined]  # noqa: E731, F821
+_stub: Any = lambda self, *args, **kwargs: compiled(METHOD)(self, *args, **kwargs)  # type: ignore[name-defined]
 
 
 def _compiled(method: FunctionType) -> FunctionType:
     """Give an in-place method its generated code."""
     scope = method.__globals__
     e, name = scope["E"], scope["NAME"]
-    scope |= {"assigned": assigned, "FAST": FAST, "FLOATS": FLOATS, "ACTIVE": thread.ACTIVE, "STATE": STATE, "QUIET": QUIET,
-              "state": state, "frame": sys._getframe, "storage_of": storage_of}  # fmt: skip
+    scope |= {
+        "assigned": assigned,
+        "FAST": FAST,
+        "FLOATS": FLOATS,
+        "ACTIVE": thread.ACTIVE,
+        "STATE": STATE,
+        "QUIET": QUIET,
+        "state": state,
+        "frame": sys._getframe,
+        "storage_of": storage_of,
+    }
     lines = [f"def {name}(self, *args, **kwargs):"]
     if e.opaque and e.elementwise and e.dtype in ("same", "float") and len(e.params) <= 2:
         lines += _fast_lines(e, name)
@@ -63,27 +80,37 @@ def _fast_lines(e: Entry, name: str) -> list[str]:
     """A library whose elementwise functions take a result array writes straight into it, if nothing is tracked."""
     operand = len(e.params) == 2
     test = "len(args) == 1 and not kwargs" if operand else "not args and not kwargs"
-    lines = [f"    if {test} and type(self) in FAST and not ACTIVE and state() is QUIET and self.backend.writes_out and self.dtype in FLOATS:",
-             "        b = self.backend; a = self.array; v = self._view; s = self.storage or storage_of(self)"]  # fmt: skip
+    lines = [
+        f"    if {test} and type(self) in FAST and not ACTIVE and state() is QUIET and self.backend.writes_out and "
+        "self.dtype in FLOATS:",
+        "        b = self.backend; a = self.array; v = self._view; s = self.storage or storage_of(self)",
+    ]
     if operand:
-        lines += ["        other, = args",
-                  "        if type(other) in FAST: o = other.array; same = other.backend is b and other.dtype is self.dtype; tracked = other.node is not None",
-                  "        else: o = other; same = type(other) is float or type(other) is int; tracked = False"]  # fmt: skip
+        lines += [
+            "        other, = args",
+            "        if type(other) in FAST: o = other.array; same = other.backend is b and other.dtype is "
+            "self.dtype; tracked = other.node is not None",
+            "        else: o = other; same = type(other) is float or type(other) is int; tracked = False",
+        ]
     else:
         lines += ["        same = True; tracked = False"]
-    lines += ["        grad = STATE.grad",
-              "        if same and (not grad or not tracked and self.node is None and (v is None or v.base is None or v.base.node is None)) "
-              "and a.flags.forc and not s.inference:",
-              f"            try: b.{e.name}(a, {'o, ' if operand else ''}a)",
-              "            except Exception: return assigned(E, NAME, self, args, kwargs)",
-              "            s.version += 1",
-              f"            if grad: f = frame(1); s.written_at = (f.f_code, f.f_lasti, {name!r})",
-              "            return self"]  # fmt: skip
+    lines += [
+        "        grad = STATE.grad",
+        "        if same and (not grad or not tracked and self.node is None and (v is None or v.base is None or "
+        "v.base.node is None)) and a.flags.forc and not s.inference:",
+        f"            try: b.{e.name}(a, {'o, ' if operand else ''}a)",
+        "            except Exception: return assigned(E, NAME, self, args, kwargs)",
+        "            s.version += 1",
+        f"            if grad: f = frame(1); s.written_at = (f.f_code, f.f_lasti, {name!r})",
+        "            return self",
+    ]
     return lines
 
 
 def note(storage: Any, name: str) -> None:
-    """Remember where in the user's code a storage was last written: the code and the position in it (its line is found if asked for)."""
+    """Remember where in the user's code a storage was last written: the code and the position in it (its line is found
+    if asked for).
+    """
     frame = errors.users_frame()
     if frame is not None:
         storage.written_at = (frame.f_code, frame.f_lasti, name)
@@ -97,7 +124,12 @@ def assigned(e: Entry, name: str, self: Tensor, args: tuple[Any, ...], kwargs: d
     if not isinstance(self, Tensor):
         errors.not_a_tensor(name, "self", 0, self)
     hook = getattr(type(self), "__torch_function__", None)
-    if type(self) not in FAST and self.level is None and hook is not None and not STATE.__dict__.get("plain_subclasses"):
+    if (
+        type(self) not in FAST
+        and self.level is None
+        and hook is not None
+        and not STATE.__dict__.get("plain_subclasses")
+    ):
         return hook(getattr(type(self), name), (type(self),), (self, *args), kwargs)  # type: ignore[no-any-return]
     check_writable(self, name)
     tracked = STATE.grad and any(isinstance(a, Tensor) and a.node is not None for a in (self, *args, *kwargs.values()))
@@ -106,29 +138,39 @@ def assigned(e: Entry, name: str, self: Tensor, args: tuple[Any, ...], kwargs: d
     if isinstance(value, Tensor):
         check_cast(value.dtype, self.dtype)
         if tuple(value.shape) != tuple(self.shape):
-            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(value.shape)} ({name})")
+            raise RuntimeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(value.shape)} ({name})"
+            )
     return assign(self, value, name, overwrite=False)
 
 
 def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
-    """Raise RuntimeError where PyTorch forbids writing to a tensor in place. overlap: every element gets the same number, so several
-    may lie at one place in memory."""
+    """Raise RuntimeError where PyTorch forbids writing to a tensor in place. overlap: every element gets the same
+    number, so several may lie at one place in memory."""
     if x.is_inference() and not STATE.inference:
-        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.")
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor."
+        )
     v = x._view
     base = v.base if v is not None else None
     if STATE.grad:
         if v is not None and v.origin and (x.node is not None or base is not None and base.node is not None):
             _forbidden_view(v)
         if type(x.node) is Leaf and base is None:
-            raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to it under "
-                               "no_grad(), or to a clone.")  # fmt: skip
+            raise RuntimeError(
+                f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to it "
+                "under no_grad(), or to a clone."
+            )
         if base is not None and type(base.node) is Leaf:
-            raise RuntimeError(f"a view of a leaf Variable that requires grad is being used in an in-place operation ({name}). Write to "
-                               "it under no_grad(), or to a clone.")  # fmt: skip
+            raise RuntimeError(
+                f"a view of a leaf Variable that requires grad is being used in an in-place operation ({name}). Write "
+                "to it under no_grad(), or to a clone."
+            )
     if not overlap and self_overlapping(x):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                           f"Please clone() the tensor before performing the operation ({name}).")  # fmt: skip
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            f"location. Please clone() the tensor before performing the operation ({name})."
+        )
 
 
 CUSTOM = "custom Function "  # the origin of views that a custom Function returned, followed by its name
@@ -139,11 +181,15 @@ def _forbidden_view(v: View) -> None:
         raise RuntimeError(f"Output 0 of {v.origin.removeprefix(CUSTOM)} is a view and is being modified inplace. "
                            + _CUSTOM_VIEW)  # fmt: skip
     if v.origin == "no_grad":
-        raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Clone it, or make "
-                           "the view and the write both inside or both outside the no_grad block.")  # fmt: skip
-    raise RuntimeError(f"Output {v.output} of {v.origin} is a view and is being modified inplace. This view is the output of a "
-                       "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
-                       "You should replace the inplace operation by an out-of-place one.")  # fmt: skip
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Clone it, or "
+            "make the view and the write both inside or both outside the no_grad block."
+        )
+    raise RuntimeError(
+        f"Output {v.output} of {v.origin} is a view and is being modified inplace. This view is the output of a "
+        "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+        "You should replace the inplace operation by an out-of-place one."
+    )
 
 
 def preserve(x: Tensor) -> Tensor:
@@ -158,7 +204,8 @@ def preserve(x: Tensor) -> Tensor:
 def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) -> Tensor:
     """x := u for the elements that x names, with their history; u is cast and broadcast.
 
-    overwrite: u does not depend on what x held, so x keeps its history with a gradient of zero (False: u's history holds it).
+    overwrite: u does not depend on what x held, so x keeps its history with a gradient of zero (False: u's history
+    holds it).
     """
     if u.backend is not x.backend:
         u = T.to_device(u, x.backend)
@@ -166,12 +213,17 @@ def assign(x: Tensor, u: Tensor, name: str = "copy_", overwrite: bool = True) ->
         u = T.to_dtype(u, x.dtype)
     if tuple(u.shape) != tuple(x.shape):
         if broadcast_shapes([tuple(u.shape), tuple(x.shape)]) != tuple(x.shape):
-            raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape of the value {list(u.shape)} ({name})")
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape of the value {list(u.shape)} "
+                f"({name})"
+            )
         u = T.expand(u, tuple(x.shape))
     if u.level is not None and x.level is not u.level:
         if x.level is None or _inner(u.level, x.level):
-            raise RuntimeError(f"vmap: inplace arithmetic ({name}) would write a value that a function transform wraps into a tensor from "
-                               "outside it. Clone the tensor inside the transform, or use the out-of-place form.")  # fmt: skip
+            raise RuntimeError(
+                f"vmap: inplace arithmetic ({name}) would write a value that a function transform wraps into a tensor "
+                "from outside it. Clone the tensor inside the transform, or use the out-of-place form."
+            )
     for mode in STATE.modes:
         mode.wrote(x, u)
     base = x._view.base if x._view is not None and x._view.base is not None else x
@@ -242,13 +294,17 @@ def output_is(n: Any, x: Tensor) -> None:
         n.out, n.out_storage = n.out if array is None else array, since
 
 
-_CUSTOM_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-                "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")  # fmt: skip
+_CUSTOM_VIEW = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+    "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+    "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
 
 
 class Overwritten(SlowNode):
-    """The history of a custom Function's view after its base was written: none that could be right, so reverse raises."""
+    """The history of a custom Function's view after its base was written: none that could be right, so reverse
+    raises.
+    """
 
     __slots__ = ("_name",)
 
@@ -256,7 +312,14 @@ class Overwritten(SlowNode):
         assert v._view is not None and v.node is not None
         self._name, self.entry = v._view.origin.removeprefix(CUSTOM), T.write_view.entry
         self.edges, self.saved, self.versions, self.params, self.saved_outputs = (v.node,), (), (), (), {}
-        self.shape, self.dtype, self.level, self.hooks, self.outputs, self.compute = tuple(v.shape), v.dtype, None, None, 1, None
+        self.shape, self.dtype, self.level, self.hooks, self.outputs, self.compute = (
+            tuple(v.shape),
+            v.dtype,
+            None,
+            None,
+            1,
+            None,
+        )
         self.out = self.out_storage = None
         self.seq = next_seq()
 
@@ -266,8 +329,10 @@ class Overwritten(SlowNode):
 
     def reverse(self, walk: Any, g: Any) -> Any:
         """RuntimeError, saying what was written."""
-        raise RuntimeError(f"Output 0 of {self._name} is a view and its base or another view of its base has been modified inplace. "
-                           + _CUSTOM_VIEW)  # fmt: skip
+        raise RuntimeError(
+            f"Output 0 of {self._name} is a view and its base or another view of its base has been modified inplace. "
+            + _CUSTOM_VIEW
+        )
 
 
 def _inner(a: Any, b: Any) -> bool:
@@ -304,6 +369,12 @@ _overwrite.__annotations__ = {"base": "Num", "value": "Num"}
 
 def define() -> None:
     """Register the ops that in-place writes leave on the tape."""
-    register("overwrite", _overwrite, spaces=(), exact=True, vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g))
+    register(
+        "overwrite",
+        _overwrite,
+        spaces=(),
+        exact=True,
+        vjp=(lambda xp, g: xp.full(tuple(g.shape), 0, xp.like(g)), lambda g: g),
+    )
     register("write_view", _write_view, spaces=(), exact=True, node="CopySlices",
              vjp=(lambda xp, g, view: replaced(xp, g, None, view), lambda xp, g, view: read(xp, g, view)))  # fmt: skip

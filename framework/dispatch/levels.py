@@ -1,7 +1,8 @@
-"""Levels: modes that wrap Tensors in Tensors (vmap, forward AD), and `fresh`, which makes a variable at the innermost one.
+"""Levels: modes that wrap Tensors in Tensors (vmap, forward AD), and `fresh`, which makes a variable at the innermost
+one.
 
-A wrapper's payload is a Tensor whose own history is the tape outside the level; the wrapper's `node` is the tape inside it. Edges
-join tensors of one level only. Wrappers are values: an in-place write gives them a new payload.
+A wrapper's payload is a Tensor whose own history is the tape outside the level; the wrapper's `node` is the tape inside
+it. Edges join tensors of one level only. Wrappers are values: an in-place write gives them a new payload.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ class Wrapper(Tensor):
 
 
 class Level(Mode):
-    """What every level does with a call: find its wrappers, decline what it cannot see into, compute on payloads, wrap, and record
-    on the wrappers if they carry history of this level (that is how grad inside vmap keeps one gradient per example)."""
+    """What every level does with a call: find its wrappers, decline what it cannot see into, compute on payloads, wrap,
+    and record on the wrappers if they carry history of this level (that is how grad inside vmap keeps one gradient per
+    example)."""
 
     def handle(self, entry: Entry, args: tuple[Any, ...]) -> Any:
         mine = [self.owns(a) for a in args]

@@ -8,5 +8,7 @@ from .registry import PUBLIC
 
 
 def names(space: str) -> dict[str, Any]:
-    """Public names of a module (`special`, `nn.functional` ...) and their functions; `from framework import ...` registers them."""
+    """Public names of a module (`special`, `nn.functional` ...) and their functions; `from framework import ...`
+    registers them.
+    """
     return dict(PUBLIC.get(space, {}))

@@ -14,7 +14,9 @@ from .schema import Entry
 
 
 def write_out(e: Entry, out: Any, value: Any) -> Any:
-    """Write a result (or several) into `out` and return it: no graph, a safe cast by category, an empty or wrong size is resized."""
+    """Write a result (or several) into `out` and return it: no graph, a safe cast by category, an empty or wrong size
+    is resized.
+    """
     if isinstance(value, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(value):
             raise TypeError(f"{e.name}(): argument 'out' must be a tuple of {len(value)} Tensors")
@@ -25,18 +27,26 @@ def write_out(e: Entry, out: Any, value: Any) -> Any:
     if not isinstance(out, Tensor):
         raise TypeError(f"{e.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if STATE.grad and (out.requires_grad or value.requires_grad):
-        raise RuntimeError(f"{e.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                           "arguments requires grad.")  # fmt: skip
+        raise RuntimeError(
+            f"{e.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
     if out.backend is not value.backend:
-        raise RuntimeError(f"Expected out tensor to have device {value.device}, but got {out.device} instead ({e.name})")
+        raise RuntimeError(
+            f"Expected out tensor to have device {value.device}, but got {out.device} instead ({e.name})"
+        )
     if not can_cast(value.dtype, out.dtype):
         raise RuntimeError(f"result type {scalar_type_name(value.dtype)} can't be cast to the desired output type "
                            f"{scalar_type_name(out.dtype)} ({e.name})")  # fmt: skip
     if tuple(out.shape) != tuple(value.shape):
         if out.numel():
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
-                          f"the required output shape {list(value.shape)}. This behavior is deprecated, and in a future release "
-                          f"outputs will not be resized unless they have zero elements. ({e.name})", UserWarning, stacklevel=4)  # fmt: skip
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does "
+                f"not match the required output shape {list(value.shape)}. This behavior is deprecated, and in a "
+                f"future release outputs will not be resized unless they have zero elements. ({e.name})",
+                UserWarning,
+                stacklevel=4,
+            )
         resize(out, value)
         return out
     return assign(out, value, e.name)
@@ -44,7 +54,9 @@ def write_out(e: Entry, out: Any, value: Any) -> Any:
 
 def resize(out: Tensor, value: Tensor) -> None:
     """Make `out` hold a copy of `value`, whatever its size was."""
-    source = value.backend.astype(arr(value), out.dtype) if value.dtype is not out.dtype else value.backend.clone(arr(value))
+    source = (
+        value.backend.astype(arr(value), out.dtype) if value.dtype is not out.dtype else value.backend.clone(arr(value))
+    )
     version = out.storage.version if out.storage is not None else 0
     out.array, out.storage, out._view = source, None, None
     if version:

@@ -23,15 +23,25 @@ new = object.__new__
 
 
 def edge_of(a: Any, level: Any) -> Node | None:
-    """The node of an operand on this level's tape. Operands of lower levels carry history of their own in their payloads."""
+    """The node of an operand on this level's tape. Operands of lower levels carry history of their own in their
+    payloads.
+    """
     return a.node if isinstance(a, Tensor) and a.level is level else None
 
 
 def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: dtype | None, level: Any = None) -> Any:
-    """Leave a node on `outs` if gradients are on and a differentiable operand has history; return them as the op returns them."""
+    """Leave a node on `outs` if gradients are on and a differentiable operand has history; return them as the op
+    returns them.
+    """
     result = outs[0] if len(outs) == 1 else e.result(*outs)
     if not STATE.grad or not e.vjp:
-        if e.view and outs[0]._view is not None and outs[0]._view.base is not None and not outs[0]._view.origin and _tracked(e, args, level):
+        if (
+            e.view
+            and outs[0]._view is not None
+            and outs[0]._view.base is not None
+            and not outs[0]._view.origin
+            and _tracked(e, args, level)
+        ):
             outs[0]._view.origin = "no_grad"
         return result
     edges = edges_of(e, args, level)
@@ -49,8 +59,10 @@ def record(e: Entry, args: tuple[Any, ...], outs: tuple[Tensor, ...], compute: d
     saved = tuple([a if p in needed else None for a, p in zip(args, e.params, strict=True) if p in e.tensors])
     for t in saved:
         if isinstance(t, Tensor) and t.is_inference():
-            raise RuntimeError(f"Inference tensors cannot be saved for backward (by {e.name}). Please do not use Tensors created in "
-                               "inference mode in computation tracked by autograd; clone it to get a normal tensor.")  # fmt: skip
+            raise RuntimeError(
+                f"Inference tensors cannot be saved for backward (by {e.name}). Please do not use Tensors created in "
+                "inference mode in computation tracked by autograd; clone it to get a normal tensor."
+            )
     n.saved = saved
     n.versions = tuple([version_of(t) if isinstance(t, Tensor) else _versions(t) for t in saved])
     n.params = tuple([a for a, p in zip(args, e.params, strict=True) if p not in e.tensors])
@@ -83,8 +95,14 @@ def _casts(e: Entry, args: tuple[Any, ...], result: dtype, compute: dtype) -> bo
     """Whether the forward ran in a dtype that is not everybody's."""
     if result is not compute:
         return True
-    return any([isinstance(x, Tensor) and x.dtype is not compute for a, k in zip(args, e.order, strict=True) if k in DIFFERENTIABLE
-                for x in (a if type(a) is tuple else (a,))])  # fmt: skip
+    return any(
+        [
+            isinstance(x, Tensor) and x.dtype is not compute
+            for a, k in zip(args, e.order, strict=True)
+            if k in DIFFERENTIABLE
+            for x in (a if type(a) is tuple else (a,))
+        ]
+    )
 
 
 def _versions(t: Any) -> Any:
@@ -114,7 +132,9 @@ def _asked(e: Entry, args: tuple[Any, ...], i: int, edges: tuple[Node | None, ..
 
 
 def strip(t: Tensor) -> Tensor:
-    """The same values without t's own node: an alias on its storage; a wrapper keeps its payload and that one's history."""
+    """The same values without t's own node: an alias on its storage; a wrapper keeps its payload and that one's
+    history.
+    """
     return t.like(None) if t.level is not None else t.detach()  # type: ignore[attr-defined]
 
 
@@ -122,8 +142,8 @@ def strip(t: Tensor) -> Tensor:
 def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
     """Run a node's rules with any `xp`; `g` is the gradient of its output, or a list of them for several outputs.
 
-    On Tensors, saved inputs come back with the edge they had if `create` (the gradient will be differentiated), else stripped; the
-    node's own outputs come back as Tensors whose node is n.
+    On Tensors, saved inputs come back with the edge they had if `create` (the gradient will be differentiated), else
+    stripped; the node's own outputs come back as Tensors whose node is n.
     """
     e: Entry = n.entry
     tensors = xp is T
@@ -138,11 +158,20 @@ def backward_generic(n: Any, g: Any, xp: Any, create: bool) -> list[Any]:
         if kind == "Nums":
             members = t if t is not None else [None] * (len(n.edges) - len(e.nums) + 1)
             versions = v if v is not None else [None] * len(members)
-            env[p] = tuple([_restore(n, p, x, y, next(edge), tensors, create, cast) for x, y in zip(members, versions, strict=True)])
+            env[p] = tuple(
+                [
+                    _restore(n, p, x, y, next(edge), tensors, create, cast)
+                    for x, y in zip(members, versions, strict=True)
+                ]
+            )
         elif kind == "Indices":
-            env[p] = tuple([_restore(n, p, x, y, None, tensors, create, None) for x, y in zip(t or (), v or (), strict=True)])
+            env[p] = tuple(
+                [_restore(n, p, x, y, None, tensors, create, None) for x, y in zip(t or (), v or (), strict=True)]
+            )
         else:
-            env[p] = _restore(n, p, t, v, next(edge) if kind == "Num" else None, tensors, create, cast if kind == "Num" else None)
+            env[p] = _restore(
+                n, p, t, v, next(edge) if kind == "Num" else None, tensors, create, cast if kind == "Num" else None
+            )
     backend = _backend_of(env["g"]) if tensors else None
     for q, saved in saved_outputs(n).items():
         o = _output(n, q, saved, backend, tensors, create)

@@ -15,7 +15,9 @@ from .schema import Entry
 
 @dataclass(slots=True)
 class Call:
-    """One op call: the entry (None for an in-place write of args[1] into args[0]), its arguments in order, its result."""
+    """One op call: the entry (None for an in-place write of args[1] into args[0]), its arguments in order, its
+    result.
+    """
 
     entry: Entry | None
     args: tuple[Any, ...]
@@ -59,7 +61,9 @@ class Recording(Mode):
         self.calls.append(Call(None, (x, value), x))
 
     def replay(self, old: Sequence[Tensor], new: Sequence[Tensor]) -> Any:
-        """Run the recorded calls with `new` tensors in place of the `old` ones they were recorded on; the last call's result."""
+        """Run the recorded calls with `new` tensors in place of the `old` ones they were recorded on; the last call's
+        result.
+        """
         stand_in: dict[int, Any] = {id(o): n for o, n in zip(old, new, strict=True)}
 
         def now(a: Any) -> Any:

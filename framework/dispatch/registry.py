@@ -1,10 +1,12 @@
-"""Registering ops: `@op(...)` on a forward, `unary` and `binary` for one-line entries, and `T`, the namespace `xp` on Tensors.
+"""Registering ops: `@op(...)` on a forward, `unary` and `binary` for one-line entries, and `T`, the namespace `xp` on
+Tensors.
 
 `T.<name>` *is* the entry's function, so a rule's text runs on arrays (xp = a backend) and on Tensors (xp = T) alike.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import namedtuple
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
@@ -24,7 +26,9 @@ ENTRIES: dict[str, Entry] = {}
 
 
 def op(**fields: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`@op(...)` makes an entry of a function whose signature is the public one, after `xp` unless it is a composite."""
+    """`@op(...)` makes an entry of a function whose signature is the public one, after `xp` unless it is a
+    composite.
+    """
     return lambda f: register(f.__name__.rstrip("_") if fields.get("trim") else f.__name__, f, **fields)
 
 
@@ -36,8 +40,8 @@ def unary(name: str, forward: Callable[..., Any] | None = None, **fields: Any) -
 def binary(name: str, forward: Callable[..., Any] | None = None, **fields: Any) -> Any:
     """An elementwise op of two operands.
 
-    numbers: which of them the public function takes as Python numbers: "any" (the default), "one" (not both), "other" (the second
-    alone), "none". Rules may write numbers anywhere.
+    numbers: which of them the public function takes as Python numbers: "any" (the default), "one" (not both), "other"
+    (the second alone), "none". Rules may write numbers anywhere.
     """
     numbers = fields.pop("numbers", "any")
     if numbers == "any":
@@ -63,7 +67,11 @@ def _elementwise(name: str, params: tuple[str, ...], forward: Any, fields: dict[
     opaque = forward is None
     if forward is None:
         plain = _PLAIN[len(params)]
-        forward = FunctionType(plain.__code__.replace(co_name=name, co_names=(name,)), {}, name)
+        entry = sys._getframe(2)  # where the entry is written: that is where the function says it is from
+        code = plain.__code__.replace(
+            co_name=name, co_names=(name,), co_filename=entry.f_code.co_filename, co_firstlineno=entry.f_lineno
+        )
+        forward = FunctionType(code, {}, name)
     forward.__annotations__ = dict.fromkeys(params, "Num")
     fields.setdefault("inplace", fields.get("dtype", "same") in ("same", "float"))
     return register(name, forward, **{"opaque": opaque, "elementwise": True} | fields)
@@ -85,7 +93,9 @@ def register(name: str, forward: Callable[..., Any], **fields: Any) -> Any:
     e.positional = forward.__code__.co_argcount - (not e.composite)
     e.kinds = {k: v if isinstance(v, str) else getattr(v, "__name__", "") for k, v in forward.__annotations__.items()}
     late = forward.__defaults__ or ()
-    e.defaults = dict(zip(e.params[e.positional - len(late) : e.positional], late, strict=True)) | (forward.__kwdefaults__ or {})
+    e.defaults = dict(zip(e.params[e.positional - len(late) : e.positional], late, strict=True)) | (
+        forward.__kwdefaults__ or {}
+    )
     e.order = tuple([e.kinds.get(p) if e.kinds.get(p) in _KINDS else None for p in e.params])
     pairs = tuple(zip(e.params, e.order, strict=True))
     e.tensors = tuple([p for p, k in pairs if k in TENSORS])

@@ -15,7 +15,9 @@ def provide(run: Callable[..., Any]) -> None:
     _engine[:] = [run]
 
 
-def vjp_on_tensors(outputs: Sequence[Tensor], cotangents: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor | None]:
+def vjp_on_tensors(
+    outputs: Sequence[Tensor], cotangents: Sequence[Tensor], inputs: Sequence[Tensor]
+) -> list[Tensor | None]:
     """The differentiable gradients of `outputs` with respect to `inputs`; None where there is no dependence."""
     pairs = [(y.node, u) for y, u in zip(outputs, cotangents, strict=True) if y.node is not None]
     if not pairs:

@@ -23,10 +23,9 @@ class Packed:
             self.handle = pack(t)
         if version_of(t) != version:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
-                "to pack hook can not be "
-                "modified by in-place operations as this can lead to unexpected side-effects. Clone "
-                "the tensor first."
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "can not be modified by in-place operations as this can lead to unexpected side-effects. Clone the "
+                "tensor first."
             )
         self.unpack_hook = unpack
 

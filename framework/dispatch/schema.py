@@ -11,11 +11,11 @@ Annotations of parameters, by name:
     Cast     a dtype or None: the Nums are cast to it first
 Everything else is passed through as it is.
 
-Fused kernels. Of a formula with `kernel=True` a backend may have a kernel of its own: a method of the entry's name that takes
-the forward's arguments (but `xp` and a Cast), named in the backend's `kernels`. With `kernel_vjp=True` it may have one for the
-derivative too, used on raw arrays: see `vjp_kernel`. A kernel that returns NotImplemented declines these operands (they are too
-small, of another dtype, not contiguous), and the formula runs. What is used otherwise, under transforms and for derivatives of
-derivatives, is always the formula, so a kernel must give the formula's numbers.
+Fused kernels. Of a formula with `kernel=True` a backend may have a kernel of its own: a method of the entry's name that
+takes the forward's arguments (but `xp` and a Cast), named in the backend's `kernels`. With `kernel_vjp=True` it may
+have one for the derivative too, used on raw arrays: see `vjp_kernel`. A kernel that returns NotImplemented declines
+these operands (they are too small, of another dtype, not contiguous), and the formula runs. What is used otherwise,
+under transforms and for derivatives of derivatives, is always the formula, so a kernel must give the formula's numbers.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ SEQUENCES = frozenset(("Nums", "Indices"))
 
 
 class Rule:
-    """A derivative rule and the names it asks for: xp, g, shape (of the input in question), outputs, tensors, parameters.
+    """A derivative rule and the names it asks for: xp, g, shape (of the input in question), outputs, tensors,
+    parameters.
 
-    `one`: gives the gradient of one input; otherwise a tuple, one for each. `times`: is a plain derivative, so the gradient is g
-    times its conjugate.
+    `one`: gives the gradient of one input; otherwise a tuple, one for each. `times`: is a plain derivative, so the
+    gradient is g times its conjugate.
     """
 
     __slots__ = ("fn", "names", "one", "times")
@@ -76,11 +77,21 @@ class Entry:
     elementwise: bool = False  # operands broadcast
     exact: bool = False  # moves or compares elements without arithmetic: half types need no wider dtype
     random: bool = False
-    check: Callable[..., None] | None = None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
-    canon: Callable[..., Any] | None = None  # (first tensor, *others that are no tensors) -> those, where annotations are not enough
-    trusting: str = ""  # on the fast path the library checks and wraps: "checked"; "sized": the last parameter is the result's shape
-    rewrite: Callable[..., Any] | None = None  # (*args) -> a result by other ops where the entry's own rules do not serve, or NotImplemented
-    when: str = ""  # the fast path's own condition on raw arrays `a_<parameter>`, where `rewrite` leaves the call to the entry
+    numbers_alone: bool = False  # two Python numbers and no tensor make a 0-d tensor
+    check: Callable[..., None] | None = (
+        None  # (*args) on Tensors: raises what PyTorch raises; runs before every slow call
+    )
+    canon: Callable[..., Any] | None = (
+        None  # (first tensor, *others that are no tensors) -> those, where annotations are not enough
+    )
+    # on the fast path the library checks and wraps: "checked"; "sized": the last parameter is the result's shape
+    trusting: str = ""
+    rewrite: Callable[..., Any] | None = (
+        None  # (*args) -> a result by other ops where the entry's own rules do not serve, or NotImplemented
+    )
+    when: str = (
+        ""  # the fast path's own condition on raw arrays `a_<parameter>`, where `rewrite` leaves the call to the entry
+    )
     outs: tuple[str, ...] = ("out",)  # names of the outputs; those not in `diff_outs` have no gradient
     diff_outs: tuple[str, ...] = ("out",)
     # public names
@@ -143,8 +154,9 @@ def parameter_names(f: Callable[..., Any]) -> tuple[str, ...]:
 def vjp_kernel(e: Entry, i: int) -> tuple[str, tuple[str, ...]]:
     """The name of the backend's kernel for the i-th rule of an entry, and what it is given.
 
-    That is `<entry>_vjp`, or `<entry>_vjp_<input>` if there is one rule for each of several inputs. It takes the gradient and
-    what the rule names after it, but no `xp`, and gives what the rule gives (for a plain derivative: times the gradient).
+    That is `<entry>_vjp`, or `<entry>_vjp_<input>` if there is one rule for each of several inputs. It takes the
+    gradient and what the rule names after it, but no `xp`, and gives what the rule gives (for a plain derivative: times
+    the gradient).
     """
     rule = e.vjp[i]
     assert rule is not None

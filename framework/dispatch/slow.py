@@ -1,7 +1,7 @@
 """The slow path: everything unusual about a call, in one place and in order.
 
-Other types, `out=`, checks, modes, composites, mixed devices, promotion and casts, several outputs. The fast path of an entry
-comes here for whatever it does not take, and for every error, so that errors are said once.
+Other types, `out=`, checks, modes, composites, mixed devices, promotion and casts, several outputs. The fast path of an
+entry comes here for whatever it does not take, and for every error, so that errors are said once.
 """
 
 from __future__ import annotations
@@ -109,8 +109,10 @@ def canonical(e: Entry, args: tuple[Any, ...]) -> tuple[Any, ...]:
                 errors.not_a_tensor(e.name, e.params[i], i, a)
         elif kind == "Nums":
             if isinstance(a, Tensor) or not isinstance(a, (tuple, list)):
-                raise TypeError(f"{e.name}(): argument '{e.params[i]}' (position {i + 1}) must be tuple of Tensors, not "
-                                f"{type(a).__name__}")  # fmt: skip
+                raise TypeError(
+                    f"{e.name}(): argument '{e.params[i]}' (position {i + 1}) must be tuple of Tensors, not "
+                    f"{type(a).__name__}"
+                )
             for j, x in enumerate(a):
                 if not isinstance(x, Tensor):
                     raise TypeError(f"expected Tensor as element {j} in argument {i}, but got {type(x).__name__}")
@@ -121,6 +123,12 @@ def canonical(e: Entry, args: tuple[Any, ...]) -> tuple[Any, ...]:
             values[i] = None if a is None else wrap_dims(a, lead.ndim if isinstance(lead, Tensor) else 0)
         elif kind == "Ints" and a is not None:
             values[i] = as_ints(a, e.params[i])
+    if e.elementwise and len(e.nums) > 1 and not e.numbers_alone and not any([isinstance(a, Tensor) for a in values]):
+        kinds = ", ".join([type(a).__name__ for a in args])
+        raise TypeError(
+            f"{e.name}() received an invalid combination of arguments - got ({kinds}): one of its operands must be a "
+            "Tensor"
+        )
     if e.canon:
         at = [i for i, p in enumerate(e.params) if p in e.static]
         for i, value in zip(at, e.canon(lead, *[values[i] for i in at]), strict=True):
@@ -129,7 +137,9 @@ def canonical(e: Entry, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def checked(e: Entry, args: tuple[Any, ...]) -> None:
-    """Raise what PyTorch raises for these arguments: after the modes that may change them, before any backend is called."""
+    """Raise what PyTorch raises for these arguments: after the modes that may change them, before any backend is
+    called.
+    """
     if e.elementwise and len(e.tensors) > 1:
         broadcast_shapes([tuple(a.shape) for a in args if isinstance(a, Tensor)])
     if e.check:
@@ -161,8 +171,13 @@ def operands(e: Entry, args: tuple[Any, ...]) -> list[Any]:
 
 def promoted(nums: list[Any]) -> dtype:
     """PyTorch's result dtype of tensors and numbers."""
-    return result_type([(a.dtype, 0 if a.ndim else 1) if isinstance(a, Tensor) else (number_dtype(type(a)), NUMBER)
-                        for a in nums if a is not None])
+    return result_type(
+        [
+            (a.dtype, 0 if a.ndim else 1) if isinstance(a, Tensor) else (number_dtype(type(a)), NUMBER)
+            for a in nums
+            if a is not None
+        ]
+    )
 
 
 def dtypes_of(e: Entry, args: tuple[Any, ...], nums: list[Any]) -> tuple[dtype | None, dtype | None, dtype | None]:
@@ -179,7 +194,15 @@ def dtypes_of(e: Entry, args: tuple[Any, ...], nums: list[Any]) -> tuple[dtype |
         d = get_default_dtype()
     if rule == "sum" and d.category < 2 and not (e.cast and args[e.params.index(e.cast)]):
         d = int64
-    result = d if rule in ("same", "float", "sum") else d.to_real() if rule == "real" else rule if isinstance(rule, dtype) else rule(d)
+    result = (
+        d
+        if rule in ("same", "float", "sum")
+        else d.to_real()
+        if rule == "real"
+        else rule
+        if isinstance(rule, dtype)
+        else rule(d)
+    )
     return d, d if e.exact else d.compute, result
 
 
@@ -197,7 +220,9 @@ def base(e: Entry, args: tuple[Any, ...]) -> Any:
     backend = one_backend(e, tensors)
     d, compute, result = dtypes_of(e, args, nums)
     if compute is not None and compute not in backend.native:
-        raise TypeError(f"{e.name}: device {backend.name} has no {compute.name}; convert the operands, or move them to 'cpu'")
+        raise TypeError(
+            f"{e.name}: device {backend.name} has no {compute.name}; convert the operands, or move them to 'cpu'"
+        )
     raw = [_raw(e, a, kind, backend, d, compute) for a, kind in zip(args, e.order, strict=True)]
     r = NotImplemented
     if e.kernel and e.name in backend.kernels:
@@ -250,11 +275,17 @@ def one_backend(e: Entry, tensors: list[Tensor]) -> Any:
     for t in tensors[1:]:
         if t.backend is found:
             continue
-        if found.device_type == "cpu" and found.name == "cpu" and all(not x.ndim for x in tensors if x.backend is found):
+        if (
+            found.device_type == "cpu"
+            and found.name == "cpu"
+            and all(not x.ndim for x in tensors if x.backend is found)
+        ):
             found = t.backend
         elif not (t.backend.name == "cpu" and not t.ndim):
-            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {found.name} and "
-                               f"{t.backend.name}! (when calling {e.name}; move one with .to())")  # fmt: skip
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {found.name} and "
+                f"{t.backend.name}! (when calling {e.name}; move one with .to())"
+            )
     return found
 
 

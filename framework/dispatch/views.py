@@ -31,8 +31,8 @@ def root_of(a: Any) -> Any:
 
 
 def view_of(e: Entry, args: tuple[Any, ...], r: Any) -> Tensor:
-    """The result of a view op: on x's storage, its chain longer by one link. A copy (reshape that cannot alias) is a new tensor, and
-    so is memory read as another dtype where arrays do not alias."""
+    """The result of a view op: on x's storage, its chain longer by one link. A copy (reshape that cannot alias) is a
+    new tensor, and so is memory read as another dtype where arrays do not alias."""
     x: Tensor = args[0]
     shadow = None
     if x.backend.aliasing:
@@ -99,7 +99,9 @@ def replaced(xp: Any, base: Any, value: Any, view: View) -> Any:
     if not xp.dtype_of(base).is_complex:
         return xp.where(here != 0, zero if value is None else put_value, base)
     none = xp.real(zero)
-    parts = [xp.where(part(here) != 0, none if value is None else part(put_value), part(base)) for part in (xp.real, xp.imag)]
+    parts = [
+        xp.where(part(here) != 0, none if value is None else part(put_value), part(base)) for part in (xp.real, xp.imag)
+    ]
     return xp.complex(*parts)
 
 

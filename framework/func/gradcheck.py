@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from backends.dtypes import complex128, float64
-from framework.core.tensor import Tensor
-
 from framework.autograd.api import as_tuple, grad
+from framework.core.tensor import Tensor
 from framework.dispatch.registry import PUBLIC
 
 from .jacobians import (

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from framework.autograd.api import as_tuple, grad
 from framework.core.host import to_host
 from framework.core.tensor import Tensor
 from framework.ops.conversion import tensor
 
 from .transforms import jvp
-
-from framework.autograd.api import as_tuple, grad
 
 Array = np.ndarray[Any, Any]
 
@@ -236,6 +235,7 @@ def _columns(gradients: list[Sequence[Tensor | None]], variables: list[Tensor]) 
 # ---------------------------------------------------------------- forward mode
 def tangents_of(func: Any, inputs: tuple[Any, ...], tangents: dict[int, Tensor]) -> list[Tensor]:
     """The tangents of the floating outputs if the inputs of these numbers have these tangents."""
+
     def restricted(*primals: Tensor) -> tuple[Tensor, ...]:
         given = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
         for i, p in zip(tangents, primals, strict=True):

@@ -16,7 +16,9 @@ from framework.dispatch.registry import T
 
 
 def gradients(y: Tensor, variables: list[Tensor]) -> list[Tensor | None]:
-    """Reverse from a scalar. The graph of the gradient is built only if some other variable can be reached: nobody else wants it."""
+    """Reverse from a scalar. The graph of the gradient is built only if some other variable can be reached: nobody else
+    wants it.
+    """
     if y.node is None:
         return [None] * len(variables)
     wanted = {x.node for x in variables}
@@ -29,14 +31,18 @@ def gradients(y: Tensor, variables: list[Tensor]) -> list[Tensor | None]:
         seen.add(n)
         if n not in wanted:
             todo += n.edges
-    outer = any([type(n) is Leaf and n not in wanted for n in seen]) or any([type(x.node) is not Leaf for x in variables])
+    outer = any([type(n) is Leaf and n not in wanted for n in seen]) or any(
+        [type(x.node) is not Leaf for x in variables]
+    )
     found = engine.run([y.node], [T.full(tuple(y.shape), 1, y)], retain_graph=outer, create_graph=outer,
                        inputs=[x.node for x in variables if x.node is not None], accumulate=False)  # fmt: skip
     return [found.get(x.node) for x in variables]  # type: ignore[arg-type]
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that computes the gradient of `func`, which must return a scalar, with respect to the arguments `argnums`."""
+    """A function that computes the gradient of `func`, which must return a scalar, with respect to the arguments
+    `argnums`.
+    """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         many = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -49,7 +55,10 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
             if y.ndim:
                 raise RuntimeError(f"Expected f(*args) to return a scalar Tensor, got tensor with {y.ndim} dims")
             variables = [given[i] for i in many]
-            found = [T.full(tuple(x.shape), 0, x) if g is None else g for x, g in zip(variables, gradients(y, variables), strict=True)]
+            found = [
+                T.full(tuple(x.shape), 0, x) if g is None else g
+                for x, g in zip(variables, gradients(y, variables), strict=True)
+            ]
         result = tuple(found) if isinstance(argnums, tuple) else found[0]
         return (result, aux) if has_aux else result
 
@@ -73,7 +82,9 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         return part(out)
 
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error") -> Callable[..., Any]:
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error"
+) -> Callable[..., Any]:
     """A function that maps `func` over dimension `in_dims` of its arguments, at the speed of whole-array operations."""
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -82,7 +93,10 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         if not sizes:
             raise ValueError("vmap: at least one argument must be mapped (in_dims are all None)")
         if len(set(sizes)) > 1:
-            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+            raise ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+                "mapped dimension"
+            )
         level = Vmap(sizes[0], randomness)
         given = [a if d is None else Batched.of(level, moved(a, d, 0), True) for a, d in zip(args, dims, strict=True)]
         with level:

@@ -1,4 +1,6 @@
-"""Moving and casting a module: `_apply` and everything said by it (`to`, `half`, `cuda`, `to_empty`, `share_memory` ...)."""
+"""Moving and casting a module: `_apply` and everything said by it (`to`, `half`, `cuda`, `to_empty`, `share_memory`
+...).
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ class ConvertMethods:
     _buffers: dict[str, Tensor | None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the values of every parameter, its gradient, and every buffer by `fn` of them. Parameters stay the objects
-        they are, so that an optimizer made before still holds them."""
+        """Replace the values of every parameter, its gradient, and every buffer by `fn` of them. Parameters stay the
+        objects they are, so that an optimizer made before still holds them."""
         if recurse:
             for module in self.children():  # type: ignore[attr-defined]
                 module._apply(fn)
@@ -45,23 +47,29 @@ class ConvertMethods:
         """Move and cast in place: `to(device=None, dtype=None, non_blocking=False)`, `to(dtype)`, `to(tensor)`,
         `to(memory_format=...)`.
 
-        The dtype is for floating point and complex tensors alone (TypeError for any other); `memory_format` for those of 4 and 5
-        dimensions. Returns the module.
+        The dtype is for floating point and complex tensors alone (TypeError for any other); `memory_format` for those
+        of 4 and 5 dimensions. Returns the module.
         """
         device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
-                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+                raise TypeError(
+                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+                )
             if dtype.is_complex:
                 warnings.warn(
-                    "Complex modules are a new feature under active development: some modules might not work as expected when "
-                    "using complex tensors as parameters or buffers.",
+                    "Complex modules are a new feature under active development: some modules might not work as "
+                    "expected when using complex tensors as parameters or buffers.",
                     stacklevel=2,
                 )
 
         def convert(tensor: Tensor) -> Tensor:
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            options = {"memory_format": memory_format} if memory_format is not None and not is_lazy(tensor) and tensor.dim() in (4, 5) else {}
+            options = (
+                {"memory_format": memory_format}
+                if memory_format is not None and not is_lazy(tensor) and tensor.dim() in (4, 5)
+                else {}
+            )
             if tensor.device.type == "meta" and device is not None and framework.device(device).type != "meta":
                 raise NotImplementedError(
                     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
@@ -112,7 +120,9 @@ class ConvertMethods:
 
 
 def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    """(device, dtype, non_blocking, memory_format) of a call of `to`, whose first argument may be any of three things."""
+    """(device, dtype, non_blocking, memory_format) of a call of `to`, whose first argument may be any of three
+    things.
+    """
     given = dict(kwargs)
     names = ["device", "dtype", "non_blocking", "copy"]
     if args and isinstance(args[0], Tensor) or "tensor" in given or "other" in given:

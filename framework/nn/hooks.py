@@ -1,6 +1,7 @@
 """Hooks of modules: how they are registered, for one module or for all, and the call that runs them.
 
-`Module.__call__` is one test and the call of `forward` as long as nobody registered a hook; everything here is the other path.
+`Module.__call__` is one test and the call of `forward` as long as nobody registered a hook; everything here is the
+other path.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from framework.core.tensor import Tensor
 from framework.autograd.handle import RemovableHandle
+from framework.core.tensor import Tensor
 
 __all__ = [
     "HookMethods", "call_with_hooks", "global_call_hooks", "register_module_backward_hook",
@@ -22,7 +23,13 @@ __all__ = [
     "register_module_module_registration_hook", "register_module_parameter_registration_hook", "run_registration_hooks",
 ]  # fmt: skip
 
-FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD, FULL_BACKWARD = "forward_pre", "forward", "backward_pre", "backward", "full"
+FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD, FULL_BACKWARD = (
+    "forward_pre",
+    "forward",
+    "backward_pre",
+    "backward",
+    "full",
+)
 
 # Hooks of all modules. One table for everything that a call must look at, so that the call tests one truth value.
 global_call_hooks: OrderedDict[int, _GlobalHook] = OrderedDict()
@@ -36,7 +43,9 @@ class _GlobalHook:
 
     __slots__ = ("always_call", "hook", "kind", "with_kwargs")
 
-    def __init__(self, kind: str, hook: Callable[..., Any], with_kwargs: bool = False, always_call: bool = False) -> None:
+    def __init__(
+        self, kind: str, hook: Callable[..., Any], with_kwargs: bool = False, always_call: bool = False
+    ) -> None:
         self.kind, self.hook, self.with_kwargs, self.always_call = kind, hook, with_kwargs, always_call
 
 
@@ -108,7 +117,9 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The older kind of `register_module_full_backward_hook`: sees only the gradients of each module's last operation."""
+    """The older kind of `register_module_full_backward_hook`: sees only the gradients of each module's last
+    operation.
+    """
     _refuse_mix(FULL_BACKWARD)
     return _register_global(_GlobalHook(BACKWARD, hook))
 
@@ -133,12 +144,16 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Run `hook(module, name, child)` whenever a child module is registered; a result other than None takes its place."""
+    """Run `hook(module, name, child)` whenever a child module is registered; a result other than None takes its
+    place.
+    """
     return _register_registration("module", hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Run `hook(module, name, parameter)` whenever a parameter is registered; a result other than None takes its place."""
+    """Run `hook(module, name, parameter)` whenever a parameter is registered; a result other than None takes its
+    place.
+    """
     return _register_registration("parameter", hook)
 
 
@@ -169,7 +184,8 @@ class HookMethods:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Run `hook(module, args)` before `forward`; what it returns, made a tuple if it is none, replaces the arguments.
+        """Run `hook(module, args)` before `forward`; what it returns, made a tuple if it is none, replaces the
+        arguments.
 
         With `with_kwargs` the hook is `hook(module, args, kwargs)` and returns None or a pair `(args, kwargs)`.
         With `prepend` it runs before the hooks that this module already has.
@@ -190,8 +206,9 @@ class HookMethods:
     ) -> RemovableHandle:
         """Run `hook(module, args, output)` after `forward`; a result other than None replaces the output.
 
-        With `with_kwargs` the hook is `hook(module, args, kwargs, output)`. With `always_call` it also runs when `forward` or
-        another hook raised; the error is raised afterwards. With `prepend` it runs before the hooks there are.
+        With `with_kwargs` the hook is `hook(module, args, kwargs, output)`. With `always_call` it also runs when
+        `forward` or another hook raised; the error is raised afterwards. With `prepend` it runs before the hooks there
+        are.
         """
         extra = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = RemovableHandle(self._forward_hooks, extra_dict=extra)
@@ -203,7 +220,9 @@ class HookMethods:
         return handle
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Run `hook(module, grad_output)` before the backward of this module; a result replaces the gradients of the outputs."""
+        """Run `hook(module, grad_output)` before the backward of this module; a result replaces the gradients of the
+        outputs.
+        """
         handle = RemovableHandle(self._backward_pre_hooks)
         _insert(self._backward_pre_hooks, handle, hook, prepend)
         return handle
@@ -211,8 +230,9 @@ class HookMethods:
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Run `hook(module, grad_input, grad_output)` when the gradients of this module's inputs are known.
 
-        Both are tuples over the positional arguments and over the outputs, None where there is no tensor or no gradient.
-        A result replaces `grad_input`. Where no input needs a gradient the hook runs with the gradients of the outputs.
+        Both are tuples over the positional arguments and over the outputs, None where there is no tensor or no
+        gradient. A result replaces `grad_input`. Where no input needs a gradient the hook runs with the gradients of
+        the outputs.
         """
         self._choose_backward_hooks(full=True)
         handle = RemovableHandle(self._backward_hooks)
@@ -247,8 +267,8 @@ def _insert(table: OrderedDict[int, Any], handle: RemovableHandle, hook: Callabl
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `module.forward` with every hook of the module and of all modules around it, in PyTorch's order.
 
-    Forward pre-hooks, the watch on the inputs, `forward`, forward hooks, the watch on the outputs. Hooks of all modules run
-    before the module's own.
+    Forward pre-hooks, the watch on the inputs, `forward`, forward hooks, the watch on the outputs. Hooks of all modules
+    run before the module's own.
     """
     call = _Call(module, args, kwargs)
     try:
@@ -270,8 +290,14 @@ class _Call:
         module = self.module
         # Which backward hooks take part is settled before the forward hooks run, which may register more of them.
         before = [*_global(BACKWARD_PRE), *module._backward_pre_hooks.values()]
-        full = [*_global(FULL_BACKWARD), *(module._backward_hooks.values() if module._is_full_backward_hook is True else ())]
-        partial = [*_global(BACKWARD), *(module._backward_hooks.values() if module._is_full_backward_hook is False else ())]
+        full = [
+            *_global(FULL_BACKWARD),
+            *(module._backward_hooks.values() if module._is_full_backward_hook is True else ()),
+        ]
+        partial = [
+            *_global(BACKWARD),
+            *(module._backward_hooks.values() if module._is_full_backward_hook is False else ()),
+        ]
         self.run_pre_hooks()
         watch = _watch(module, full, before) if full or before else None
         if watch is not None:
@@ -283,8 +309,8 @@ class _Call:
         if watch is not None:
             if not isinstance(self.result, (Tensor, tuple)):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                    f"{type(self.result)}",
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                    f"received {type(self.result)}",
                     stacklevel=4,
                 )
             self.result = watch.watch_outputs(self.result)
@@ -339,8 +365,8 @@ class _Call:
                 self.call_forward_hook(hook, with_kwargs)
             except Exception as error:
                 warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was "
-                    f"raised in forward: {error}",
+                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                    f"error was raised in forward: {error}",
                     stacklevel=4,
                 )
 

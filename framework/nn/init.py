@@ -1,7 +1,8 @@
-"""Initial values of parameters. Every function fills its tensor in place, without leaving a trace in autograd, and returns it.
+"""Initial values of parameters. Every function fills its tensor in place, without leaving a trace in autograd, and
+returns it.
 
-Draws come from the CPU's generator whatever the device, so that one seed gives the same weights everywhere; a generator of the
-tensor's own device, if one is given, is used as it is.
+Draws come from the CPU's generator whatever the device, so that one seed gives the same weights everywhere; a generator
+of the tensor's own device, if one is given, is used as it is.
 """
 
 from __future__ import annotations
@@ -16,10 +17,33 @@ import framework
 from framework.core.tensor import Tensor
 
 __all__ = [
-    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
-    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse", "sparse_",
-    "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
-]  # fmt: skip
+    "calculate_gain",
+    "constant",
+    "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
+]
 
 
 def _drawn(fill: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -50,8 +74,8 @@ def _normal(tensor: Tensor, mean: float, std: float, *, generator: Any = None) -
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which the standard deviation of weights should grow before this nonlinearity.
 
-    linear and conv names, sigmoid: 1; tanh: 5/3; relu: sqrt(2); leaky_relu: sqrt(2 / (1 + slope^2)), slope `param` or 0.01;
-    selu: 3/4. ValueError for any other name and for a slope that is no number.
+    linear and conv names, sigmoid: 1; tanh: 5/3; relu: sqrt(2); leaky_relu: sqrt(2 / (1 + slope^2)), slope `param` or
+    0.01; selu: 3/4. ValueError for any other name and for a slope that is no number.
     """
     fixed = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1}
     if nonlinearity in fixed:
@@ -80,12 +104,13 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with draws from the normal distribution of this mean and standard deviation, kept within [a, b].
 
-    By rejection: of normal draws, where more than 0.3 of the distribution lies in [a, b]; else of uniform draws on [a, b], each
-    kept with probability exp(-(x - mean)^2 / (2 std^2)) relative to the peak (Devroye 1986, II.3).
+    By rejection: of normal draws, where more than 0.3 of the distribution lies in [a, b]; else of uniform draws on [a,
+    b], each kept with probability exp(-(x - mean)^2 / (2 std^2)) relative to the peak (Devroye 1986, II.3).
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
             stacklevel=2,
         )
     return tensor if tensor.device.type == "meta" else _trunc_normal(tensor, mean, std, a, b, generator=generator)
@@ -93,15 +118,19 @@ def trunc_normal_(
 
 @_drawn
 def _trunc_normal(tensor: Tensor, mean: float, std: float, a: float, b: float, *, generator: Any = None) -> Tensor:
-    below = lambda x: (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0  # noqa: E731
+    below = lambda x: (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
     if below(b) - below(a) > 0.3:
-        low, high = (framework.tensor(bound, dtype=tensor.dtype).item() for bound in (a, b))  # as the tensor's dtype rounds them
+        low, high = (
+            framework.tensor(bound, dtype=tensor.dtype).item() for bound in (a, b)
+        )  # as the tensor's dtype rounds them
         result = tensor.normal_(mean, std, generator=generator)
         while True:
             outside = (result < low) | (result > high)
             if not outside.any():
                 break
-            result = framework.where(outside, framework.empty_like(result).normal_(mean, std, generator=generator), result)
+            result = framework.where(
+                outside, framework.empty_like(result).normal_(mean, std, generator=generator), result
+            )
         return tensor if result is tensor else tensor.copy_(result)
 
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
@@ -138,7 +167,9 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity: as many inputs as possible pass through a linear layer. ValueError unless 2-D."""
+    """Fill a matrix with the identity: as many inputs as possible pass through a linear layer. ValueError unless
+    2-D.
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with framework.no_grad():
@@ -167,7 +198,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs reach one output of a layer with this weight (out, in, *kernel), and how many outputs one input."""
+    """How many inputs reach one output of a layer with this weight (out, in, *kernel), and how many outputs one
+    input.
+    """
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
@@ -197,8 +230,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill with uniform draws on [-b, b), b = gain sqrt(3 / fan) (He et al. 2015). `a` is the slope of a leaky_relu behind the
-    layer, `mode` says which fan keeps its variance."""
+    """Fill with uniform draws on [-b, b), b = gain sqrt(3 / fan) (He et al. 2015). `a` is the slope of a leaky_relu
+    behind the layer, `mode` says which fan keeps its variance."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -211,8 +244,8 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill with normal draws of standard deviation gain / sqrt(fan) (He et al. 2015). `a` is the slope of a leaky_relu behind
-    the layer, `mode` says which fan keeps its variance."""
+    """Fill with normal draws of standard deviation gain / sqrt(fan) (He et al. 2015). `a` is the slope of a leaky_relu
+    behind the layer, `mode` says which fan keeps its variance."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -228,7 +261,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    return tensor if tensor.numel() == 0 or tensor.device.type == "meta" else _orthogonal(tensor, gain, generator=generator)
+    return (
+        tensor
+        if tensor.numel() == 0 or tensor.device.type == "meta"
+        else _orthogonal(tensor, gain, generator=generator)
+    )
 
 
 @_drawn
@@ -243,7 +280,8 @@ def _orthogonal(tensor: Tensor, gain: float, *, generator: Any = None) -> Tensor
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal draws and set a fraction `sparsity` of every column, rounded up, to zero (Martens 2010).
+    """Fill a matrix with normal draws and set a fraction `sparsity` of every column, rounded up, to zero (Martens
+    2010).
 
     ValueError unless 2-D.
     """
@@ -266,9 +304,7 @@ def _old_name(fill: Callable[..., Tensor]) -> Callable[..., Tensor]:
     name = fill.__name__[:-1]
 
     def init(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
-        )
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
         return fill(*args, **kwargs)
 
     init.__name__ = init.__qualname__ = name

@@ -20,14 +20,23 @@ __all__ = ["Module"]
 
 # The tables of a module that are empty when it is made, and of pickled ones that come from before a table was known.
 _HOOK_TABLES = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-    "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)  # fmt: skip
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 class Module(HookMethods, StateMethods, ConvertMethods):
-    """The base of every neural network part: subclass it, make parameters and child modules in `__init__`, write `forward`.
+    """The base of every neural network part: subclass it, make parameters and child modules in `__init__`, write
+    `forward`.
 
     A Parameter, Module or Buffer that is assigned to an attribute is registered under that name; it is then found by
     `parameters()`, saved by `state_dict()`, moved by `to()`.
@@ -36,6 +45,7 @@ class Module(HookMethods, StateMethods, ConvertMethods):
     ...     def __init__(self):
     ...         super().__init__()
     ...         self.scale = framework.nn.Parameter(framework.ones(1))
+    ...
     ...     def forward(self, x):
     ...         return x * self.scale
     >>> [name for name, _ in Scaled().named_parameters()]
@@ -87,9 +97,11 @@ class Module(HookMethods, StateMethods, ConvertMethods):
     # ------------------------------------------------------------ registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Register `param` under `name`; None leaves the name in place with nothing under it, and out of the state dictionary.
+        """Register `param` under `name`; None leaves the name in place with nothing under it, and out of the state
+        dictionary.
 
-        Raises KeyError for a name that is taken or no name, TypeError if it is no Parameter, ValueError if it is no leaf.
+        Raises KeyError for a name that is taken or no name, TypeError if it is no Parameter, ValueError if it is no
+        leaf.
         """
         self._check_name("parameter", "_parameters", name)
         if param is not None and not isinstance(param, Parameter):
@@ -106,13 +118,16 @@ class Module(HookMethods, StateMethods, ConvertMethods):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register `tensor` under `name`: saved and moved with the module, but no parameter. Unless `persistent` it is not saved.
+        """Register `tensor` under `name`: saved and moved with the module, but no parameter. Unless `persistent` it is
+        not saved.
 
         Raises KeyError for a name that is taken or no name, TypeError if it is no tensor.
         """
         self._check_name("buffer", "_buffers", name)
         if tensor is not None and not _is_tensor(tensor):
-            raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = run_registration_hooks("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -120,8 +135,8 @@ class Module(HookMethods, StateMethods, ConvertMethods):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Register `module` as a child under `name`. Raises KeyError for a name that is taken or no name, TypeError if it is no
-        Module."""
+        """Register `module` as a child under `name`. Raises KeyError for a name that is taken or no name, TypeError if
+        it is no Module."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name("module", "_modules", name)
@@ -212,14 +227,18 @@ class Module(HookMethods, StateMethods, ConvertMethods):
 
     def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
-        return sorted(name for name in names if not name[0].isdigit())  # children of a Sequential are no attributes to type
+        return sorted(
+            name for name in names if not name[0].isdigit()
+        )  # children of a Sequential are no attributes to type
 
     # ------------------------------------------------------------ looking around
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(name, module) of this module and everything below it; a module reached twice comes once, unless told otherwise."""
+        """(name, module) of this module and everything below it; a module reached twice comes once, unless told
+        otherwise.
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -251,7 +270,9 @@ class Module(HookMethods, StateMethods, ConvertMethods):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(full name, parameter) of this module and, with `recurse`, of everything below it; a shared one comes once."""
+        """(full name, parameter) of this module and, with `recurse`, of everything below it; a shared one comes
+        once.
+        """
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:

@@ -1,4 +1,6 @@
-"""Parameters and buffers: tensors that a module knows by name. Those of lazy modules have no shape until the first call."""
+"""Parameters and buffers: tensors that a module knows by name. Those of lazy modules have no shape until the first
+call.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,27 @@ from typing import Any, Self
 import framework
 from framework.core.tensor import Buffer, Parameter, Tensor
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
 
 
 def _no_elements(kind: type) -> ValueError:
     return ValueError(
-        "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or explicitly "
-        f"manipulating `nn.parameter.{kind.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to "
-        "initialize the parameters before calling functions of them"
+        "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or "
+        f"explicitly manipulating `nn.parameter.{kind.__name__}` objects. When using LazyModules Call `forward` with "
+        "a dummy batch to initialize the parameters before calling functions of them"
     )
 
 
 class UninitializedTensorMixin:
-    """A tensor without shape and elements. `materialize` gives it both and makes it an ordinary one; until then it can be moved and
-    cast, and anything else raises."""
+    """A tensor without shape and elements. `materialize` gives it both and makes it an ordinary one; until then it can
+    be moved and cast, and anything else raises."""
 
     __slots__ = ()
     cls_to_become: type[Tensor] = Tensor
@@ -35,7 +44,9 @@ class UninitializedTensorMixin:
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary tensor of `shape` with uninitialized elements."""
         t: Any = self
-        values = framework.empty(shape, device=t.device if device is None else device, dtype=t.dtype if dtype is None else dtype)
+        values = framework.empty(
+            shape, device=t.device if device is None else device, dtype=t.dtype if dtype is None else dtype
+        )
         t.__class__ = self.cls_to_become
         t.data = values
 
@@ -50,15 +61,15 @@ class UninitializedTensorMixin:
     @property
     def shape(self) -> Any:
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
-            "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
-            "accessing their attributes."
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+            "`forward` to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self) -> Self:
         raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
-            "`module.share_memory()`."
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
         )
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
@@ -98,9 +109,15 @@ class UninitializedTensorMixin:
 
 
 for _name, _dtype in (
-    ("half", "float16"), ("float", "float32"), ("double", "float64"), ("char", "int8"), ("short", "int16"), ("int", "int32"),
-    ("long", "int64"), ("bfloat16", "bfloat16"),
-):  # fmt: skip
+    ("half", "float16"),
+    ("float", "float32"),
+    ("double", "float64"),
+    ("char", "int8"),
+    ("short", "int16"),
+    ("int", "int32"),
+    ("long", "int64"),
+    ("bfloat16", "bfloat16"),
+):
     setattr(UninitializedTensorMixin, _name, lambda self, _dtype=_dtype: self.to(getattr(framework, _dtype)))
 
 
@@ -123,12 +140,16 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     __slots__ = ()
     cls_to_become = Tensor
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Self:
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Self:
         t = cls._made(requires_grad, device, dtype)
         t.__dict__["persistent"] = persistent
         return t
 
-    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> None:
+    def __init__(
+        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> None:
         pass
 
 

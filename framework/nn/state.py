@@ -1,4 +1,6 @@
-"""State dictionaries of modules: what they hold, how they are loaded, and what is said when keys or shapes do not fit."""
+"""State dictionaries of modules: what they hold, how they are loaded, and what is said when keys or shapes do not
+fit.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import framework
+from framework.autograd.handle import RemovableHandle
 from framework.core.tensor import Parameter, Tensor
 from framework.nn.hooks import WrappedHook
 from framework.nn.parameter import is_lazy
-from framework.autograd.handle import RemovableHandle
 
 __all__ = ["IncompatibleKeys", "StateMethods"]
 
@@ -70,11 +72,13 @@ class StateMethods:
         return _put(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Run `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before
-        this module reads its entries; the hook may change all of these in place."""
+        """Run `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
+        before this module reads its entries; the hook may change all of these in place."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         return _put(self._load_state_dict_pre_hooks, WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -113,8 +117,8 @@ class StateMethods:
     ) -> dict[str, Any]:
         """Every parameter and persistent buffer by its full name, with the versions of the modules in `_metadata`.
 
-        The tensors share memory with the module's and are detached, unless `keep_vars`. Entries are written into `destination`
-        if it is given, each name after `prefix`.
+        The tensors share memory with the module's and are detached, unless `keep_vars`. Entries are written into
+        `destination` if it is given, each name after `prefix`.
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
@@ -145,12 +149,15 @@ class StateMethods:
 
     # ------------------------------------------------------------ loading
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
         """Copy the entries of `state_dict` into the parameters and buffers of the same names.
 
-        With `strict`, missing and unexpected keys are errors; without, they are only returned. Shapes must fit in either case.
-        With `assign` the entries take the place of the module's tensors (and keep their own dtype and device) instead of being
-        copied into them. Raises RuntimeError with everything that did not fit, TypeError if `state_dict` is no mapping.
+        With `strict`, missing and unexpected keys are errors; without, they are only returned. Shapes must fit in
+        either case. With `assign` the entries take the place of the module's tensors (and keep their own dtype and
+        device) instead of being copied into them. Raises RuntimeError with everything that did not fit, TypeError if
+        `state_dict` is no mapping.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -175,13 +182,13 @@ class StateMethods:
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, IncompatibleKeys(missing, unexpected)) is not None:
                     raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
-                        "incompatible_keys need to be modified, it should be done inplace."
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                        "values, if incompatible_keys need to be modified, it should be done inplace."
                     )
 
         load(self, entries, "")
         if strict:
-            quoted = lambda keys: ", ".join(f'"{key}"' for key in keys)  # noqa: E731
+            quoted = lambda keys: ", ".join(f'"{key}"' for key in keys)
             if unexpected:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {quoted(unexpected)}. ")
             if missing:
@@ -201,7 +208,9 @@ class StateMethods:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Read this module's own entries. Classes override it to read older layouts; `local_metadata` holds the version."""
+        """Read this module's own entries. Classes override it to read older layouts; `local_metadata` holds the
+        version.
+        """
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         own = self._own_state()
@@ -242,14 +251,14 @@ class StateMethods:
                 value = value[0]
             if value.shape != target.shape:
                 return (
-                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
-                    f"model is {target.shape}."
+                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
+                    f"current model is {target.shape}."
                 )
             if target.device.type == "meta" and value.device.type != "meta" and not assign:
                 warnings.warn(
-                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-                    "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
-                    "corresponding key in the module instead of copying them in place?)",
+                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                    "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+                    "state dictionary to their corresponding key in the module instead of copying them in place?)",
                     stacklevel=6,
                 )
         try:

@@ -1,6 +1,7 @@
 """The ops: one entry each, by family. Importing this package registers them."""
 
 from framework.dispatch import inplace as _inplace
+from framework.dispatch.show import show
 
 from . import (  # isort: skip  # a family comes after those whose primitives it widens
     cast,
@@ -13,6 +14,7 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     split,
     diagonal,
     linear,
+    operators,
     creation,
     softmax,
     join,
@@ -46,7 +48,6 @@ from . import (  # isort: skip  # a family comes after those whose primitives it
     search,
     sets,
     gradient,
-    operators,
     ranges,
     new,
     compare,

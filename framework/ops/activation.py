@@ -1,4 +1,6 @@
-"""Activations: formulas of primitives, which a backend may replace by fused kernels, and their functions with `inplace`."""
+"""Activations: formulas of primitives, which a backend may replace by fused kernels, and their functions with
+`inplace`.
+"""
 
 from __future__ import annotations
 
@@ -166,8 +168,15 @@ def _silu_deriv(xp, input):
     return s * (1 + input * (1 - s))
 
 
-silu_kernel = unary("silu_kernel", lambda xp, input: input * xp.sigmoid(input), deriv=(_silu_deriv,), accept="fc", kernel=True, kernel_vjp=True,
-                    spaces=())  # fmt: skip
+silu_kernel = unary(
+    "silu_kernel",
+    lambda xp, input: input * xp.sigmoid(input),
+    deriv=(_silu_deriv,),
+    accept="fc",
+    kernel=True,
+    kernel_vjp=True,
+    spaces=(),
+)
 _silu_ = inplace_of(silu_kernel.entry, "silu_")
 
 
@@ -186,7 +195,9 @@ def _mish_deriv(xp, input):
     return t + input * xp.sigmoid(input) * (1 - t * t)
 
 
-mish_kernel = unary("mish_kernel", lambda xp, input: input * xp.tanh(_softplus(xp, input)), deriv=(_mish_deriv,), accept="f", spaces=())
+mish_kernel = unary(
+    "mish_kernel", lambda xp, input: input * xp.tanh(_softplus(xp, input)), deriv=(_mish_deriv,), accept="f", spaces=()
+)
 _mish_ = inplace_of(mish_kernel.entry, "mish_")
 
 
@@ -211,8 +222,15 @@ def _gelu_inner(x):
 
 
 GELU_SCALE, GELU_CUBE = sqrt(2 / pi), 0.044715
-gelu_kernel = unary("gelu_kernel", lambda xp, input: 0.5 * input * (1 + xp.erf(input * sqrt(0.5))), deriv=(_gelu_deriv,), accept="f",
-                    kernel=True, kernel_vjp=True, spaces=())  # fmt: skip
+gelu_kernel = unary(
+    "gelu_kernel",
+    lambda xp, input: 0.5 * input * (1 + xp.erf(input * sqrt(0.5))),
+    deriv=(_gelu_deriv,),
+    accept="f",
+    kernel=True,
+    kernel_vjp=True,
+    spaces=(),
+)
 gelu_tanh_kernel = unary("gelu_tanh_kernel", lambda xp, input: 0.5 * input * (1 + xp.tanh(_gelu_inner(input))),
                          deriv=(_tanh_gelu_deriv,), accept="f", kernel=True, kernel_vjp=True, spaces=())  # fmt: skip
 
@@ -242,9 +260,16 @@ def softplus(input: Num, beta=1, threshold=20):
     return softplus_kernel(input, beta, threshold)
 
 
-logsigmoid = unary("logsigmoid", lambda xp, input: xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input))), inplace=False,
-                   deriv=(lambda xp, input: xp.sigmoid(-input),), accept="f", spaces=("nn.functional",), method=False,
-                   doc="log(1 / (1 + exp(-input))), elementwise.")  # fmt: skip
+logsigmoid = unary(
+    "logsigmoid",
+    lambda xp, input: xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input))),
+    inplace=False,
+    deriv=(lambda xp, input: xp.sigmoid(-input),),
+    accept="f",
+    spaces=("nn.functional",),
+    method=False,
+    doc="log(1 / (1 + exp(-input))), elementwise.",
+)
 
 
 @op(**_FUNCTIONAL)
@@ -306,8 +331,13 @@ def relu6(input: Num, inplace=False):
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-hardsigmoid_kernel = unary("hardsigmoid_kernel", lambda xp, input: xp.minimum(xp.maximum(input + 3, 0), 6) / 6, accept="f", spaces=(),
-                           deriv=(lambda xp, input: _where(xp, (input > -3) & (input < 3), input) / 6,))  # fmt: skip
+hardsigmoid_kernel = unary(
+    "hardsigmoid_kernel",
+    lambda xp, input: xp.minimum(xp.maximum(input + 3, 0), 6) / 6,
+    accept="f",
+    spaces=(),
+    deriv=(lambda xp, input: _where(xp, (input > -3) & (input < 3), input) / 6,),
+)
 _hardsigmoid_ = inplace_of(hardsigmoid_kernel.entry, "hardsigmoid_")
 
 
@@ -321,8 +351,13 @@ def _hardswish_deriv(xp, input):
     return xp.where(input <= -3, _constant(xp, 0, input), xp.where(input < 3, input / 3 + 0.5, _constant(xp, 1, input)))
 
 
-hardswish_kernel = unary("hardswish_kernel", lambda xp, input: input * xp.minimum(xp.maximum(input + 3, 0), 6) / 6, accept="f", spaces=(),
-                         deriv=(_hardswish_deriv,))  # fmt: skip
+hardswish_kernel = unary(
+    "hardswish_kernel",
+    lambda xp, input: input * xp.minimum(xp.maximum(input + 3, 0), 6) / 6,
+    accept="f",
+    spaces=(),
+    deriv=(_hardswish_deriv,),
+)
 _hardswish_ = inplace_of(hardswish_kernel.entry, "hardswish_")
 
 
@@ -353,7 +388,8 @@ def softshrink(input: Num, lambd=0.5):
     return softshrink_kernel(input, lambd)
 
 
-# ---------------------------------------------------------------- softmax and its kin, with a dimension that may be left out
+# ---------------------------------------------------------------- softmax and its kin, with a dimension that may be
+# left out
 
 
 def _dim(name, input, dim):

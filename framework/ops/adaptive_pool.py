@@ -202,8 +202,8 @@ def _placed(name, x, indices, size):
     if indices.level is None and indices.numel():
         low, high = T.amin(indices).item(), T.amax(indices).item()
         if low < 0 or high >= volume:
-            raise RuntimeError(f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of "
-                               f"size {'x'.join(map(str, size))})")  # fmt: skip
+            raise RuntimeError(f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are "
+                               f"of size {'x'.join(map(str, size))})")  # fmt: skip
     places, zeros = _flat(T, indices, volume), T.full((int(np.prod(shape)),), 0, x)
     return T.reshape(T.index_copy(zeros, 0, places, T.reshape(x, (x.shape.numel(),))), shape)
 

@@ -53,7 +53,8 @@ def _added(input, left, right, shape, beta, alpha, formula=None):
 # ---------------------------------------------------------------- matrices
 @op(**_PUBLIC)
 def addmm(input: Num, mat1: Num, mat2: Num, *, beta=1, alpha=1):
-    """beta input + alpha mat1 @ mat2, matrices (n, m) and (m, p); input broadcasts to (n, p), and is not read if beta is 0.
+    """beta input + alpha mat1 @ mat2, matrices (n, m) and (m, p); input broadcasts to (n, p), and is not read if beta
+    is 0.
 
     RuntimeError for other ranks and sizes and for several dtypes. Factors of integers are truncated to integers.
     """
@@ -70,21 +71,29 @@ def addmm(input: Num, mat1: Num, mat2: Num, *, beta=1, alpha=1):
 
 @op(**_PUBLIC)
 def addmv(input: Num, mat: Num, vec: Num, *, beta=1, alpha=1):
-    """beta input + alpha mat @ vec, a matrix (n, m) and a vector (m); input broadcasts to (n), and is not read if beta is 0."""
+    """beta input + alpha mat @ vec, a matrix (n, m) and a vector (m); input broadcasts to (n), and is not read if beta
+    is 0.
+    """
     if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     if not input.dtype is mat.dtype is vec.dtype:
-        raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{', '.join([scalar_type_name(x.dtype) for x in (input, mat)])}, and {scalar_type_name(vec.dtype)}")  # fmt: skip
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{', '.join([scalar_type_name(x.dtype) for x in (input, mat)])}, and {scalar_type_name(vec.dtype)}"
+        )
     check_mv(*mat.shape, *vec.shape, input.numel())
     if input.numel() not in (1, mat.shape[0]):
-        raise RuntimeError(f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
     return _added(input, mat, vec, (mat.shape[0],), beta, alpha)
 
 
 @op(**_PUBLIC)
 def addr(input: Num, vec1: Num, vec2: Num, *, beta=1, alpha=1):
-    """beta input + alpha vec1 vec2^T, vectors (n) and (m); input broadcasts to (n, m), and is not read if beta is 0. Dtypes promote."""
+    """beta input + alpha vec1 vec2^T, vectors (n) and (m); input broadcasts to (n, m), and is not read if beta is 0.
+    Dtypes promote.
+    """
     for x, name in ((vec1, "vec1"), (vec2, "vec2")):
         rank_is(x, 1, f"addr: Expected 1-D argument {name}, but got {x.ndim}-D")
     if promoted([input, vec1, vec2]).category == 1:
@@ -99,12 +108,16 @@ def addr(input: Num, vec1: Num, vec2: Num, *, beta=1, alpha=1):
 def _same_dtypes(input, batch1, batch2):
     if not input.dtype is batch1.dtype is batch2.dtype:
         names = [c_type_name(x.dtype) for x in (input, batch1, batch2)]
-        raise RuntimeError(f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}")
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}"
+        )
 
 
 @op(**_PUBLIC)
 def baddbmm(input: Num, batch1: Num, batch2: Num, *, beta=1, alpha=1):
-    """beta input + alpha batch1 @ batch2, stacks (b, n, m) and (b, m, p); input broadcasts to (b, n, p), and is not read if beta is 0."""
+    """beta input + alpha batch1 @ batch2, stacks (b, n, m) and (b, m, p); input broadcasts to (b, n, p), and is not
+    read if beta is 0.
+    """
     check_bmm(batch1, batch2)
     shape = (*batch1.shape[:2], batch2.shape[2])
     _same_dtypes(input, batch1, batch2)
@@ -113,8 +126,8 @@ def baddbmm(input: Num, batch1: Num, batch2: Num, *, beta=1, alpha=1):
 
 @op(**_PUBLIC)
 def addbmm(input: Num, batch1: Num, batch2: Num, *, beta=1, alpha=1):
-    """beta input + alpha times the sum of the products of two stacks, (b, n, m) and (b, m, p); input broadcasts to (n, p), and is not
-    read if beta is 0. The sum is one product, of the matrices side by side."""
+    """beta input + alpha times the sum of the products of two stacks, (b, n, m) and (b, m, p); input broadcasts to (n,
+    p), and is not read if beta is 0. The sum is one product, of the matrices side by side."""
     rank_is(batch1, 3, "batch1 must be a 3D tensor")
     rank_is(batch2, 3, "batch2 must be a 3D tensor")
     b, n, m = batch1.shape

@@ -19,13 +19,19 @@ def _fits(input, weight, bias=None):
         raise RuntimeError(f"linear: weight must be a matrix and input at least 1D, got shapes {list(w)} and {list(a)}")
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype is not input.dtype:
-            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {other.dtype} ({name} of linear)")
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {other.dtype} ({name} of linear)"
+            )
     if a[-1] != w[1]:
         rows = prod(a[:-1])
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {w[1]}x{w[0]}): linear got an input of shape "
-                           f"{list(a)} and a weight of shape {list(w)}")  # fmt: skip
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {w[1]}x{w[0]}): linear got an input of "
+            f"shape {list(a)} and a weight of shape {list(w)}"
+        )
     if bias is not None and bias.ndim == 1 and bias.shape[0] not in (1, w[0]):
-        raise RuntimeError(f"The expanded size of the tensor ({w[0]}) must match the existing size ({bias.shape[0]}): bias of linear")
+        raise RuntimeError(
+            f"The expanded size of the tensor ({w[0]}) must match the existing size ({bias.shape[0]}): bias of linear"
+        )
 
 
 def _input_vjp(xp, g, weight, shape):
@@ -51,7 +57,9 @@ def linear_map(xp, input: Num, weight: Num):
     return _product(xp, input, weight)
 
 
-@op(spaces=(), accept="iufc", check=_fits, vjp=(_input_vjp, _weight_vjp, lambda g: g))  # the engine sums g over the rows
+@op(
+    spaces=(), accept="iufc", check=_fits, vjp=(_input_vjp, _weight_vjp, lambda g: g)
+)  # the engine sums g over the rows
 def affine_map(xp, input: Num, weight: Num, bias: Num):
     """input times weight transposed, on the last dimension, plus bias."""
     return _product(xp, input, weight) + bias
@@ -59,7 +67,8 @@ def affine_map(xp, input: Num, weight: Num, bias: Num):
 
 @op(composite=True, spaces=("nn.functional",), method=False)
 def linear(input: Num, weight: Num, bias: Num = None):
-    """input W^T + b on the last dimension: (*, in) to (*, out), weight (out, in), bias (out) or None; a weight (in) gives (*).
+    """input W^T + b on the last dimension: (*, in) to (*, out), weight (out, in), bias (out) or None; a weight (in)
+    gives (*).
 
     RuntimeError for other shapes and mixed dtypes.
     """
@@ -75,12 +84,20 @@ def bilinear(input1: Num, input2: Num, weight: Num, bias: Num = None):
     outs, in1, in2 = weight.shape
     lead = tuple(input1.shape[:-1])
     if tuple(input2.shape[:-1]) != lead:
-        raise RuntimeError(f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}")
+        raise RuntimeError(
+            f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}"
+        )
     for name, x, size in (("input1", input1, in1), ("input2", input2, in2)):
         if x.shape[-1] != size:
-            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {x.shape[-1]} but expected {size}")
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got {x.shape[-1]} but expected {size}"
+            )
     if bias is not None and tuple(bias.shape) != (outs,):
-        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected [{outs}]")
-    rows = T.matmul(input1.reshape((-1, in1)), weight.permute((1, 0, 2)).reshape((in1, outs * in2))).reshape((-1, outs, in2))
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected [{outs}]"
+        )
+    rows = T.matmul(input1.reshape((-1, in1)), weight.permute((1, 0, 2)).reshape((in1, outs * in2))).reshape(
+        (-1, outs, in2)
+    )
     out = (rows * T.unsqueeze(input2.reshape((-1, in2)), (1,))).sum(-1).reshape((*lead, outs))
     return out if bias is None else out + bias

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backends.dtypes import complex128, float64
 from framework.core.host import item
+from framework.core.number import as_number
 from framework.core.promotion import scalar_type_name
 from framework.core.tensor import Tensor
 from framework.dispatch.batched import elementwise_batch
@@ -42,7 +43,8 @@ def _wrapped(alpha, d):
     return alpha % (1 << 8 * d.itemsize) if d.kind == "u" else alpha
 
 
-@op(elementwise=True, batch=elementwise_batch, linear="jointly", spaces=(), vjp=(lambda g: g, lambda g, alpha: g * alpha.conjugate()))
+@op(elementwise=True, batch=elementwise_batch, linear="jointly", spaces=(), numbers_alone=True,
+    vjp=(lambda g: g, lambda g, alpha: g * alpha.conjugate()))  # fmt: skip
 def add_scaled(xp, input: Num, other: Num, alpha):
     """input + alpha * other, rounded once."""
     return input + other * alpha
@@ -52,20 +54,20 @@ plain_add, plain_sub, plain_rsub, plain_div = T.add, T.sub, T.rsub, T.div
 no_bool_minus = plain_sub.entry.check
 
 
-@op(composite=True, elementwise=True)
+@op(composite=True, elementwise=True, numbers_alone=True)
 def add(input: Num, other: Num, *, alpha=1):
     """input + alpha * other; operands promote and broadcast."""
-    if alpha == 1 and not isinstance(alpha, (float, complex, Tensor)):
+    if type(alpha) is int and alpha == 1:
         return plain_add(input, other)
     d = _dtype(input, other)
     alpha = _factor(alpha, d)
     return plain_add(input, other) if alpha == 1 else T.add_scaled(input, other, _wrapped(alpha, d))
 
 
-@op(composite=True, elementwise=True, alias=("subtract",))
+@op(composite=True, elementwise=True, numbers_alone=True, alias=("subtract",))
 def sub(input: Num, other: Num, *, alpha=1):
     """input - alpha * other; operands promote and broadcast. RuntimeError for bools."""
-    if alpha == 1 and not isinstance(alpha, (float, complex, Tensor)):
+    if type(alpha) is int and alpha == 1:
         return plain_sub(input, other)
     no_bool_minus(input, other)
     d = _dtype(input, other)
@@ -73,10 +75,10 @@ def sub(input: Num, other: Num, *, alpha=1):
     return plain_sub(input, other) if alpha == 1 else T.add_scaled(input, other, _wrapped(-alpha, d))
 
 
-@op(composite=True, elementwise=True, method=False)
-def rsub(input: Num, other: Num, *, alpha=1):
+@op(composite=True, method=False)
+def rsub(input: Num, other, *, alpha=1):
     """other - alpha * input; operands promote and broadcast. RuntimeError for bools."""
-    if alpha == 1:
+    if type(alpha) is int and alpha == 1:
         return plain_rsub(input, other)
     no_bool_minus(input, other)
     d = _dtype(input, other)
@@ -110,22 +112,29 @@ def _truncated(xp, input, other):
     return quotient + xp.astype(inexact, xp.dtype_of(quotient))
 
 
-_ROUNDED = dict(accept="iuf", batch=elementwise_batch, check=T.floor_divide.entry.check, spaces=())
+_ROUNDED = dict(accept="iuf", numbers_alone=True, batch=elementwise_batch, check=T.floor_divide.entry.check, spaces=())
 binary("div_trunc", _truncated, vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
-binary("div_floor", lambda xp, input, other: xp.floor_divide(input, other), vjp=(lambda g: g * 0, lambda g: g * 0), **_ROUNDED)
+binary(
+    "div_floor",
+    lambda xp, input, other: xp.floor_divide(input, other),
+    vjp=(lambda g: g * 0, lambda g: g * 0),
+    **_ROUNDED,
+)
 
 
-@op(composite=True, elementwise=True, alias=("divide",))
+@op(composite=True, elementwise=True, numbers_alone=True, alias=("divide",))
 def div(input: Num, other: Num, *, rounding_mode=None):
     """input / other; operands promote, integers to the default dtype, and broadcast.
 
-    rounding_mode: "trunc" cuts the quotient towards zero and "floor" rounds it down; they keep integers, and raise RuntimeError
-    for an integer divisor of zero.
+    rounding_mode: "trunc" cuts the quotient towards zero and "floor" rounds it down; they keep integers, and raise
+    RuntimeError for an integer divisor of zero.
     """
     if rounding_mode is None:
         return plain_div(input, other)
     if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     return (T.div_trunc if rounding_mode == "trunc" else T.div_floor)(input, other)
 
 
@@ -133,14 +142,21 @@ div_ = in_place(div, Tensor.div_, "div_", "rounding_mode", None)
 attach(div_=div_, divide_=div_)
 
 
-@op(composite=True, elementwise=True, inplace=True)
+@op(composite=True, elementwise=True, numbers_alone=True, inplace=True)
 def true_divide(input: Num, other: Num):
     """input / other: `div` without rounding."""
     return plain_div(input, other)
 
 
 # ---------------------------------------------------------------- bounds
-@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="biuf", vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),))
+@op(
+    elementwise=True,
+    batch=elementwise_batch,
+    exact=True,
+    spaces=(),
+    accept="iuf",
+    vjp=(lambda xp, g, input, low, high: _inside(xp, g, input, low, high),),
+)
 def clip(xp, input: Num, low, high):
     """input within [low, high], numbers of its dtype or None; nan stays."""
     if low is not None:
@@ -182,17 +198,19 @@ def _clamp_max(xp, g, input, min, max):
     return xp.where(won, g, xp.full((), 0, xp.like(g)))
 
 
-@op(elementwise=True, batch=elementwise_batch, exact=True, spaces=(), accept="biuf", vjp=(_clamp_input, _clamp_min, _clamp_max))
+@op(
+    elementwise=True,
+    batch=elementwise_batch,
+    exact=True,
+    spaces=(),
+    accept="biuf",
+    vjp=(_clamp_input, _clamp_min, _clamp_max),
+)
 def clamp_between(xp, input: Num, min: Num = None, max: Num = None):
     """input within [min, max]: tensors that broadcast, or None."""
     if min is not None:
         input = xp.maximum(input, min)
     return input if max is None else xp.minimum(input, max)
-
-
-def _fitting(value, d):
-    """A bound as a number of dtype d, wrapped as PyTorch converts it."""
-    return None if value is None else bool(value) if not d.category else int(value) if d.category == 1 else float(value)
 
 
 def _clamped(name, input, min, max):
@@ -209,9 +227,11 @@ def _clamped(name, input, min, max):
         for bound in (min, max):
             if bound is not None and bound != bound:  # nan bounds everything
                 return T.add(x, bound) if d.is_floating_point else x
-        return T.clip(x, _fitting(min, d), _fitting(max, d))
+        return T.clip(x, *[None if bound is None else as_number(bound, d) for bound in (min, max)])
     if len(tensors) < sum(b is not None for b in (min, max)):
-        raise TypeError(f"{name}() received an invalid combination of arguments: min and max must both be numbers, or both tensors")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: min and max must both be numbers, or both tensors"
+        )
     return T.clamp_between(input, min, max)
 
 
@@ -261,10 +281,14 @@ def lerp_number(xp, input: Num, end: Num, weight):
 
 
 @op(composite=True, elementwise=True, inplace=True)
-def lerp(input: Num, end: Num, weight: Num):  # noqa: F811
+def lerp(input: Num, end: Num, weight: Num):
     """input + weight * (end - input): weight a number or a tensor; all of one dtype."""
     for x, name in ((end, "end"), (weight, "weight")):
-        if isinstance(x, Tensor) and x.dtype is not input.dtype and not (name == "weight" and not x.ndim and x.dtype.category < 2):
+        if (
+            isinstance(x, Tensor)
+            and x.dtype is not input.dtype
+            and not (name == "weight" and not x.ndim and x.dtype.category < 2)
+        ):
             raise RuntimeError(f"expected dtype {input.dtype.name} for `{name}` but got dtype {x.dtype.name} (lerp)")
     return lerp_tensors(input, end, weight) if isinstance(weight, Tensor) else T.lerp_number(input, end, weight)
 
@@ -296,26 +320,54 @@ product_added, quotient_added = T.addcmul, T.addcdiv
 
 
 @op(composite=True, inplace=True)
-def addcmul(input: Num, tensor1: Num, tensor2: Num, *, value=1):  # noqa: F811
+def addcmul(input: Num, tensor1: Num, tensor2: Num, *, value=1):
     """input + value * tensor1 * tensor2; operands promote and broadcast."""
     return product_added(input, tensor1, tensor2, _value_fits("addcmul", value, input, tensor1, tensor2))
 
 
 @op(composite=True, inplace=True)
-def addcdiv(input: Num, tensor1: Num, tensor2: Num, *, value=1):  # noqa: F811
-    """input + value * tensor1 / tensor2; operands promote and broadcast. RuntimeError for two integer tensors to divide."""
+def addcdiv(input: Num, tensor1: Num, tensor2: Num, *, value=1):
+    """input + value * tensor1 / tensor2; operands promote and broadcast. RuntimeError for two integer tensors to
+    divide.
+    """
     if tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
-        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division "
-                           "of tensor1 and tensor2. Use input + value * trunc(tensor1 / tensor2), or convert to a floating dtype.")  # fmt: skip
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
+            "true division of tensor1 and tensor2. Use input + value * trunc(tensor1 / tensor2), or convert to a "
+            "floating dtype."
+        )
     return quotient_added(input, tensor1, tensor2, _value_fits("addcdiv", value, input, tensor1, tensor2))
 
 
-@op(composite=True, elementwise=True, inplace=True)
+def _double(*operands):
+    """float64, or complex128 if an operand is complex."""
+    return (
+        complex128
+        if any(isinstance(x, complex) or isinstance(x, Tensor) and x.dtype.is_complex for x in operands)
+        else float64
+    )
+
+
+@op(composite=True, elementwise=True)
 def float_power(input: Num, exponent: Num):
     """input ** exponent in double precision: float64, or complex128 if either is complex."""
-    wide = complex128 if any(isinstance(x, complex) or isinstance(x, Tensor) and x.dtype.is_complex for x in (input, exponent)) else float64
+    wide = _double(input, exponent)
     if isinstance(input, Tensor):
         input = T.astype(input, wide)
     if isinstance(exponent, Tensor):
         exponent = T.astype(exponent, wide)
     return T.pow(input, exponent)
+
+
+def float_power_(self, exponent):
+    """In-place form of `float_power`; RuntimeError unless this tensor has the result's dtype."""
+    wide = _double(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result "
+            f"requires dtype {scalar_type_name(wide)}"
+        )
+    return assigned(float_power.entry, "float_power_", self, (exponent,), {})
+
+
+attach(float_power_=float_power_)

@@ -8,7 +8,8 @@ import numpy as np
 
 from backends.dtypes import int32, int64
 from framework.core.host import to_host
-from framework.core.shape import as_int, as_ints, broadcast_shapes as _broadcast, wrap_dim, wrap_dims
+from framework.core.shape import as_int, as_ints, wrap_dim, wrap_dims
+from framework.core.shape import broadcast_shapes as _broadcast
 from framework.core.tensor import Tensor, make
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Ints, Num
@@ -52,7 +53,9 @@ def _rolled(x, shift, dim):
 
 @op(composite=True)
 def roll(input: Num, shifts, dims=()):
-    """The elements moved by `shifts` along `dims`, those that fall off coming in at the other end; without `dims`, as a vector."""
+    """The elements moved by `shifts` along `dims`, those that fall off coming in at the other end; without `dims`, as a
+    vector.
+    """
     shifts, dims = as_ints(shifts, "shifts"), as_ints(() if dims is None else dims, "dims")
     if not shifts:
         raise RuntimeError("`shifts` required")
@@ -108,7 +111,9 @@ def repeat(self: Num, repeats: Ints):
 
 @op(composite=True)
 def tile(input: Num, dims: Ints):
-    """The tensor repeated so often along each dimension, as a copy; there may be fewer numbers than dimensions, or more."""
+    """The tensor repeated so often along each dimension, as a copy; there may be fewer numbers than dimensions, or
+    more.
+    """
     dims = as_ints(dims, "dims")
     return repeat(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -144,8 +149,10 @@ def repeat_interleave(input: Num, repeats=None, dim=None, *, output_size=None):
     if isinstance(repeats, Tensor) and repeats.numel() != 1:
         counts = _counts(repeats)
         if counts.shape[0] != size:
-            raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
-                               f"input.size({dim}) = {size}")  # fmt: skip
+            raise RuntimeError(
+                f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
+                f"input.size({dim}) = {size}"
+            )
         return T.index_select(input, dim, _positions(input, counts, size, output_size, int64))
     count = int(_counts(repeats).reshape(())) if isinstance(repeats, Tensor) else as_int(repeats, "repeats")
     if count < 0:
@@ -180,9 +187,15 @@ def broadcast_shapes(*shapes):
         try:
             whole = list(_broadcast([tuple(whole), shape]))
         except RuntimeError:
-            back = next(k for k in range(1, min(len(shape), len(whole)) + 1) if shape[-k] != whole[-k] and 1 not in (shape[-k], whole[-k]))
-            raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[-back]} at {-back}! Mismatching argument at index {i} had "
-                               f"{shape}; but expected shape should be broadcastable to {whole}") from None  # fmt: skip
+            back = next(
+                k
+                for k in range(1, min(len(shape), len(whole)) + 1)
+                if shape[-k] != whole[-k] and 1 not in (shape[-k], whole[-k])
+            )
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {shape[-back]} at {-back}! Mismatching argument at "
+                f"index {i} had {shape}; but expected shape should be broadcastable to {whole}"
+            ) from None
     return Size(whole)
 
 
@@ -196,7 +209,8 @@ def broadcast_tensors(*tensors):
 
 @op(composite=True, method=False)
 def meshgrid(*tensors, indexing=None):
-    """For vectors of n1, n2, ... coordinates, one view of shape (n1, n2, ...) each, in which it runs along its own dimension.
+    """For vectors of n1, n2, ... coordinates, one view of shape (n1, n2, ...) each, in which it runs along its own
+    dimension.
 
     indexing: "ij" so, "xy" with the first two dimensions exchanged.
     """
@@ -205,7 +219,9 @@ def meshgrid(*tensors, indexing=None):
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in tensors:
         if t.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: shape {list(t.shape)}")
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: shape {list(t.shape)}"
+            )
         if t.dtype is not tensors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
         if t.backend is not tensors[0].backend:
@@ -216,7 +232,9 @@ def meshgrid(*tensors, indexing=None):
     if exchanged:
         tensors[0], tensors[1] = tensors[1], tensors[0]
     shape = tuple([t.numel() for t in tensors])
-    views = [T.expand(T.reshape(t, (*[1] * i, t.numel(), *[1] * (len(shape) - i - 1))), shape) for i, t in enumerate(tensors)]
+    views = [
+        T.expand(T.reshape(t, (*[1] * i, t.numel(), *[1] * (len(shape) - i - 1))), shape) for i, t in enumerate(tensors)
+    ]
     if exchanged:
         views = [swapped(v, 0, 1) for v in views]
         views[0], views[1] = views[1], views[0]

@@ -17,12 +17,14 @@ def _check(query, key, value, attn_mask, dropout_p, is_causal):
     ranks = query.ndim, key.ndim, value.ndim
     if min(ranks) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {ranks[0]} key.dim: {ranks[1]} and "
+            f"Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {ranks[0]} "
+            f"key.dim: {ranks[1]} and "
             f"value.dim: {ranks[2]} instead. ({_NAME})"
         )
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} key.dtype: {key.dtype} and "
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} "
+            f"key.dtype: {key.dtype} and "
             f"value.dtype: {value.dtype} instead. ({_NAME})"
         )
     if not query.dtype.is_floating_point:
@@ -30,7 +32,8 @@ def _check(query, key, value, attn_mask, dropout_p, is_causal):
     e, s = query.shape[-1], key.shape[-2]
     if key.shape[-1] != e or value.shape[-2] != s:
         raise RuntimeError(
-            f"{_NAME}: query (..., L, E), key (..., S, E) and value (..., S, Ev) do not fit together: got {tuple(query.shape)}, "
+            f"{_NAME}: query (..., L, E), key (..., S, E) and value (..., S, Ev) do not fit together: got "
+            f"{tuple(query.shape)}, "
             f"{tuple(key.shape)} and {tuple(value.shape)}"
         )
     if not 0 <= dropout_p <= 1:
@@ -40,7 +43,8 @@ def _check(query, key, value, attn_mask, dropout_p, is_causal):
             raise RuntimeError(f"{_NAME}: Explicit attn_mask should not be set when is_causal=True")
         if attn_mask.dtype not in (bool_, float32, query.dtype):
             raise RuntimeError(
-                f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {attn_mask.dtype} and "
+                f"Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+                f"attn_mask.dtype: {attn_mask.dtype} and "
                 f"query.dtype: {query.dtype} instead. ({_NAME})"
             )
 
@@ -50,7 +54,8 @@ def _for_heads(x, heads, name):
     own = x.shape[-3] if x.ndim > 2 else 0
     if not own or heads % own:
         raise RuntimeError(
-            f"{_NAME}: Number of heads in key and value must divide the number of heads in query: got {own} in {name} and {heads} in query"
+            f"{_NAME}: Number of heads in key and value must divide the number of heads in query: got {own} in "
+            f"{name} and {heads} in query"
         )
     if own == heads:
         return x
@@ -94,12 +99,17 @@ def _weights(xp, query, key, bias, scale, is_causal):
 
 
 def _attention_vjp(xp, g, query, key, value, bias, noise, scale, is_causal):
-    """The weights are computed again, not kept: they are as many as queries times keys. What a half type rounded is not used."""
+    """The weights, as many as queries times keys, are not kept but computed again, in the dtype of computing."""
     weights = _weights(xp, query, key, bias, scale, is_causal)
     g_value = xp.matmul(xp.mT(weights if noise is None else weights * noise), g)
     g_weights = xp.matmul(g, xp.mT(value))
     g_scores = _softmax_vjp(xp, g_weights if noise is None else g_weights * noise, weights)
-    return xp.matmul(g_scores, key) * scale, xp.matmul(xp.mT(g_scores), query) * scale, g_value, None if bias is None else g_scores
+    return (
+        xp.matmul(g_scores, key) * scale,
+        xp.matmul(xp.mT(g_scores), query) * scale,
+        g_value,
+        None if bias is None else g_scores,
+    )
 
 
 @op(spaces=(), accept="f", kernel=True, batch=elementwise_batch, vjp=_attention_vjp)
@@ -110,7 +120,7 @@ def attention(xp, query: Num, key: Num, value: Num, bias: Num = None, noise: Ind
 
 
 def additive(mask, like):
-    """The mask as numbers to add to scores: of a boolean one 0 where it is True and -inf elsewhere, in the dtype of `like`."""
+    """The mask as numbers to add to scores: of a boolean one 0 where it is True, else -inf, in `like`'s dtype."""
     if mask is None or mask.dtype is not bool_:
         return mask
     return T.where(mask, T.full((), 0, T.like(like)), T.full((), -inf, T.like(like)))
@@ -123,8 +133,12 @@ def _noise(shape, like, p):
 
 
 def _scores_shape(query, key, value, mask):
-    """(..., L, S), whose leading dimensions are those of all operands; RuntimeError if they, or the mask, do not broadcast."""
-    shape = (*broadcast_shapes([tuple(x.shape[:-2]) for x in (query, key, value)], _NAME), query.shape[-2], key.shape[-2])
+    """(..., L, S) with the leading dimensions of all operands; RuntimeError if they, or the mask, do not broadcast."""
+    shape = (
+        *broadcast_shapes([tuple(x.shape[:-2]) for x in (query, key, value)], _NAME),
+        query.shape[-2],
+        key.shape[-2],
+    )
     if mask is not None and broadcast_shapes([shape, tuple(mask.shape)], _NAME) != shape:
         raise RuntimeError(f"{_NAME}: attn_mask of shape {tuple(mask.shape)} does not broadcast to the scores' {shape}")
     return shape
@@ -136,10 +150,10 @@ def scaled_dot_product_attention(
 ):
     """softmax(q k^T scale + mask) v, for queries (..., L, E), keys (..., S, E) and values (..., S, Ev): (..., L, Ev).
 
-    `scale` is 1 / sqrt(E) unless given. A mask that broadcasts to (..., L, S) is boolean, True where a query may see a key, or is
-    added to the scores; with `is_causal` query i sees keys 0 to i. A query that sees no key gets 0. Weights are dropped with
-    probability `dropout_p`, in training or not. With `enable_gqa` the heads of keys and values (dimension -3) are shared by groups
-    of heads of the queries. Half precision is computed in float32.
+    `scale` is 1 / sqrt(E) unless given. A mask that broadcasts to (..., L, S) is boolean, True where a query may see
+    a key, or is added to the scores; with `is_causal` query i sees keys 0 to i. A query that sees no key gets 0.
+    Weights are dropped with probability `dropout_p`, in training or not. With `enable_gqa` the heads of keys and
+    values (dimension -3) are shared by groups of heads of the queries. Half precision is computed in float32.
 
     RuntimeError for shapes or dtypes that do not fit, and for a mask together with `is_causal`.
     """
@@ -152,4 +166,6 @@ def scaled_dot_product_attention(
         scale = 1 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     noise = _noise(shape, query, dropout_p) if dropout_p else None
     out = T.attention(query, key, value, additive(attn_mask, query), noise, float(scale), bool(is_causal))
-    return T.astype(out, query.dtype) if out.dtype.itemsize > query.dtype.itemsize else out  # a wider mask does not widen it
+    return (
+        T.astype(out, query.dtype) if out.dtype.itemsize > query.dtype.itemsize else out
+    )  # a wider mask does not widen it

@@ -1,4 +1,5 @@
-"""Methods that change what a tensor's own dimensions are, in place: `t_()`, `squeeze_()`, `unsqueeze_()`, `transpose_()`.
+"""Methods that change what a tensor's own dimensions are, in place: `t_()`, `squeeze_()`, `unsqueeze_()`,
+`transpose_()`.
 
 Nothing in memory moves: the tensor takes the place of a view of itself.
 """
@@ -16,12 +17,16 @@ def in_place_view(name, view):
 
     def method(self, *args, **kwargs):
         if STATE.grad and type(self.node) is Leaf:
-            raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Call it under "
-                               "no_grad(), or on a clone.")  # fmt: skip
+            raise RuntimeError(
+                f"a leaf Variable that requires grad is being used in an in-place operation ({name}). Call it under "
+                "no_grad(), or on a clone."
+            )
         return become(self, view(self, *args, **kwargs))
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-    method.__doc__ = f"In-place form of `{name[:-1]}`: this tensor itself takes the new dimensions; memory is untouched."
+    method.__doc__ = (
+        f"In-place form of `{name[:-1]}`: this tensor itself takes the new dimensions; memory is untouched."
+    )
     return method
 
 

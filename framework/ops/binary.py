@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from backends.dtypes import bool_
 from framework.core.tensor import Tensor
-from framework.dispatch.registry import T, attach, binary, op
+from framework.dispatch.batched import elementwise_batch
+from framework.dispatch.registry import T, binary, op
 from framework.dispatch.schema import Index, Num
 
 
@@ -17,13 +18,17 @@ def _no_bool_minus(input, other):
                 and getattr(other, "dtype", bool_) is bool_
                 and not isinstance(other, (int, float))
             ):
-                raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-                                   "operator instead.")  # fmt: skip
-            raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-                               "the `~` or `logical_not()` operator instead.")  # fmt: skip
+                raise RuntimeError(
+                    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                    "`logical_xor()` operator instead."
+                )
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                "mask, use the `~` or `logical_not()` operator instead."
+            )
 
 
-add = binary("add", doc="input + other.", linear="jointly", vjp=(lambda g: g, lambda g: g))
+add = binary("add", doc="input + other.", linear="jointly", vjp=(lambda g: g, lambda g: g), numbers_alone=True)
 sub = binary(
     "sub",
     doc="input - other. Not for bools.",
@@ -31,36 +36,119 @@ sub = binary(
     vjp=(lambda g: g, lambda g: -g),
     check=_no_bool_minus,
     inplace=True,
+    numbers_alone=True,
 )
-mul = binary("mul", doc="input * other.", deriv=(lambda other: other, lambda input: input))
+mul = binary(
+    "mul",
+    doc="input * other.",
+    deriv=(lambda other: other, lambda input: input),
+    alias=("multiply",),
+    numbers_alone=True,
+)
 # The quotient is not saved: writing to it in place must leave the gradient alone, as in PyTorch.
 div = binary(
     "div",
     doc="input / other, in floating point; also for integers.",
     dtype="float",
     deriv=(lambda other: 1 / other, lambda input, other: -(input / other) / other),
+    numbers_alone=True,
 )
-rsub = binary("rsub", doc="other - input.", forward=lambda xp, input, other: xp.sub(other, input), linear="jointly", vjp=(lambda g: -g, lambda g: g), check=_no_bool_minus,
-              inplace=False)  # fmt: skip
-rdiv = binary("rdiv", numbers="one", doc="other / input.", forward=lambda xp, input, other: xp.div(other, input), dtype="float", spaces=(),
-              deriv=(lambda input, other: -(other / input) / input, lambda input: 1 / input), inplace=False)  # fmt: skip
-maximum = binary("maximum", numbers="none", doc="The greater of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
-                                 lambda xp, g, input, other: _shared(xp, g, other > input, input, other)), accept="biuf", exact=True)  # fmt: skip
-minimum = binary("minimum", numbers="none", doc="The lesser of two elements; nan wins.", vjp=(lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
-                                 lambda xp, g, input, other: _shared(xp, g, other < input, input, other)), accept="biuf", exact=True)  # fmt: skip
-atan2 = binary("atan2", numbers="none", doc="The angle in radians of the point (other, input), in (-pi, pi].", dtype="float", 
-               deriv=(lambda xp, input, other: _over_square(xp, other, input, other),
-                      lambda xp, input, other: -_over_square(xp, input, input, other)), alias=("arctan2",))  # fmt: skip
-pow = binary("pow", numbers="one", doc="input to the power of other.", vjp=(lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
-                         lambda xp, g, input, other, out: g * xp.conj(_pow_exponent(xp, input, other, out))),
-             check=lambda input, other: _no_negative_power(input, other))  # fmt: skip
+rsub = binary(
+    "rsub",
+    doc="other - input.",
+    forward=lambda xp, input, other: xp.sub(other, input),
+    linear="jointly",
+    vjp=(lambda g: -g, lambda g: g),
+    check=_no_bool_minus,
+    inplace=False,
+)
+rdiv = binary(
+    "rdiv",
+    doc="other / input.",
+    forward=lambda xp, input, other: xp.div(other, input),
+    dtype="float",
+    spaces=(),
+    deriv=(lambda input, other: -(other / input) / input, lambda input: 1 / input),
+    inplace=False,
+)
+maximum = binary(
+    "maximum",
+    numbers="none",
+    doc="The greater of two elements; nan wins.",
+    vjp=(
+        lambda xp, g, input, other: _shared(xp, g, input > other, input, other),
+        lambda xp, g, input, other: _shared(xp, g, other > input, input, other),
+    ),
+    accept="biuf",
+    exact=True,
+)
+minimum = binary(
+    "minimum",
+    numbers="none",
+    doc="The lesser of two elements; nan wins.",
+    vjp=(
+        lambda xp, g, input, other: _shared(xp, g, input < other, input, other),
+        lambda xp, g, input, other: _shared(xp, g, other < input, input, other),
+    ),
+    accept="biuf",
+    exact=True,
+)
+atan2 = binary(
+    "atan2",
+    numbers="none",
+    doc="The angle in radians of the point (other, input), in (-pi, pi].",
+    dtype="float",
+    accept="biuf",
+    deriv=(
+        lambda xp, input, other: _over_square(xp, other, input, other),
+        lambda xp, input, other: -_over_square(xp, input, input, other),
+    ),
+    alias=("arctan2",),
+)
+pow = binary(
+    "pow",
+    doc="input to the power of other.",
+    vjp=(
+        lambda xp, g, input, other: g * xp.conj(_pow_base(xp, input, other)),
+        lambda xp, g, input, other, out: g * xp.conj(_pow_exponent(xp, input, other, out)),
+    ),
+    check=lambda input, other: _no_negative_power(input, other),
+    accept="iufc",
+    rewrite=lambda input, other: T.integer_pow(input, other) if _whole(input) and _whole(other) else NotImplemented,
+)
+
+
+def _whole(x):
+    return isinstance(x, Tensor) and x.dtype.category < 2
+
+
+def _integer_pow(xp, input, other):
+    """Powers of integers; a negative exponent gives what is left of the fraction: 0, but 1 and -1 have powers that are
+    whole.
+    """
+    constant = lambda value: xp.full((), value, xp.like(input))
+    negative = other < 0
+    power = xp.pow(input, xp.where(negative, xp.bitwise_and(other, constant(1)), other))
+    return xp.where(xp.logical_and(negative, xp.ne(xp.abs(input), constant(1))), constant(0), power)
+
+
+binary(
+    "integer_pow",
+    _integer_pow,
+    doc="input to the power of other, integers.",
+    accept="iu",
+    spaces=(),
+    batch=elementwise_batch,
+)
 
 
 def _over_square(xp, value, input, other):
     """value / (input ** 2 + other ** 2), and 0 where both are."""
     square = input * input + other * other
     origin = xp.eq(square, 0)
-    return xp.where(origin, xp.full((), 0, xp.like(square)), value / xp.where(origin, xp.full((), 1, xp.like(square)), square))
+    return xp.where(
+        origin, xp.full((), 0, xp.like(square)), value / xp.where(origin, xp.full((), 1, xp.like(square)), square)
+    )
 
 
 def _shared(xp, g, wins, input, other):
@@ -105,33 +193,104 @@ def _no_zero_divisor(input, other):
         raise RuntimeError("ZeroDivisionError")
 
 
-floor_divide = binary("floor_divide", numbers="one",
+floor_divide = binary(
+    "floor_divide",
     doc="input / other rounded down. ZeroDivisionError as RuntimeError for integers.",
-    accept="biuf",
+    accept="iuf",
     check=_no_zero_divisor,
+    numbers_alone=True,
 )
-remainder = binary("remainder", numbers="one", doc="What is left of input / other rounded down: has the sign of the divisor.", linear=None, accept="biuf", check=_no_zero_divisor,
-                   vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.floor_divide(input, other)))  # fmt: skip
-fmod = binary("fmod", numbers="other", doc="What is left of input / other rounded towards 0: has the sign of the dividend.", accept="biuf", check=_no_zero_divisor,
-              vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.trunc(input / other)))  # fmt: skip
+remainder = binary(
+    "remainder",
+    doc="What is left of input / other rounded down: has the sign of the divisor.",
+    linear=None,
+    accept="iuf",
+    check=_no_zero_divisor,
+    vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.floor_divide(input, other)),
+)
+fmod = binary(
+    "fmod",
+    numbers="other",
+    doc="What is left of input / other rounded towards 0: has the sign of the dividend.",
+    accept="iuf",
+    check=_no_zero_divisor,
+    vjp=(lambda g: g, lambda xp, g, input, other: -g * xp.trunc(input / other)),
+)
 
 # ---------------------------------------------------------------- comparison and logic
 eq = binary("eq", numbers="other", doc="Whether input == other.", dtype=bool_, exact=True, inplace=True)
-ne = binary("ne", numbers="other", doc="Whether input != other.", dtype=bool_, exact=True, inplace=True, alias=("not_equal",))
-lt = binary("lt", numbers="other", doc="Whether input < other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less",))
-le = binary("le", numbers="other", doc="Whether input <= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("less_equal",)
+ne = binary(
+    "ne", numbers="other", doc="Whether input != other.", dtype=bool_, exact=True, inplace=True, alias=("not_equal",)
 )
-gt = binary("gt", numbers="other", doc="Whether input > other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater",)
+lt = binary(
+    "lt",
+    numbers="other",
+    doc="Whether input < other.",
+    dtype=bool_,
+    exact=True,
+    inplace=True,
+    accept="biuf",
+    alias=("less",),
 )
-ge = binary("ge", numbers="other", doc="Whether input >= other.", dtype=bool_, exact=True, inplace=True, accept="biuf", alias=("greater_equal",)
+le = binary(
+    "le",
+    numbers="other",
+    doc="Whether input <= other.",
+    dtype=bool_,
+    exact=True,
+    inplace=True,
+    accept="biuf",
+    alias=("less_equal",),
 )
-logical_and = binary("logical_and", numbers="none", doc="Whether both elements are not 0.", dtype=bool_, exact=True, inplace=True)
-logical_or = binary("logical_or", numbers="none", doc="Whether an element is not 0.", dtype=bool_, exact=True, inplace=True)
-logical_xor = binary("logical_xor", numbers="none", doc="Whether one element is 0 and the other is not.", dtype=bool_, exact=True, inplace=True
+gt = binary(
+    "gt",
+    numbers="other",
+    doc="Whether input > other.",
+    dtype=bool_,
+    exact=True,
+    inplace=True,
+    accept="biuf",
+    alias=("greater",),
 )
-bitwise_and = binary("bitwise_and", numbers="one", doc="The bits set in both; `and` for bools.", accept="biu", exact=True)
-bitwise_or = binary("bitwise_or", numbers="one", doc="The bits set in either; `or` for bools.", accept="biu", exact=True)
-bitwise_xor = binary("bitwise_xor", numbers="one", doc="The bits set in one alone; `xor` for bools.", accept="biu", exact=True)
+ge = binary(
+    "ge",
+    numbers="other",
+    doc="Whether input >= other.",
+    dtype=bool_,
+    exact=True,
+    inplace=True,
+    accept="biuf",
+    alias=("greater_equal",),
+)
+logical_and = binary(
+    "logical_and", numbers="none", doc="Whether both elements are not 0.", dtype=bool_, exact=True, inplace=True
+)
+logical_or = binary(
+    "logical_or", numbers="none", doc="Whether an element is not 0.", dtype=bool_, exact=True, inplace=True
+)
+logical_xor = binary(
+    "logical_xor",
+    numbers="none",
+    doc="Whether one element is 0 and the other is not.",
+    dtype=bool_,
+    exact=True,
+    inplace=True,
+)
+bitwise_and = binary("bitwise_and", doc="The bits set in both; `and` for bools.", accept="biu", exact=True)
+bitwise_or = binary("bitwise_or", doc="The bits set in either; `or` for bools.", accept="biu", exact=True)
+bitwise_xor = binary("bitwise_xor", doc="The bits set in one alone; `xor` for bools.", accept="biu", exact=True)
+bitwise_left_shift = binary(
+    "bitwise_left_shift",
+    doc="input * 2 ** other, bits beyond the width dropped; 0 for distances below 0 or of the width and more.",
+    accept="iu",
+    exact=True,
+)
+bitwise_right_shift = binary(
+    "bitwise_right_shift",
+    doc="input / 2 ** other rounded down; the sign alone for distances below 0 or of the width and more.",
+    accept="iu",
+    exact=True,
+)
 
 
 @op(linear="jointly", opaque=True, elementwise=True, exact=True, spaces=(),
@@ -140,15 +299,3 @@ bitwise_xor = binary("bitwise_xor", numbers="one", doc="The bits set in one alon
 def where(xp, condition: Index, input: Num, other: Num):
     """`input` where the condition holds, else `other`."""
     return xp.where(condition, input, other)
-
-
-# ---------------------------------------------------------------- operators
-attach(__add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv,
-       __pow__=T.pow, __rpow__=lambda self, other: T.pow(other, self), __floordiv__=T.floor_divide,
-       __rfloordiv__=lambda self, other: T.floor_divide(other, self), __mod__=T.remainder,
-       __rmod__=lambda self, other: T.remainder(other, self), __eq__=T.eq, __ne__=T.ne, __lt__=T.lt, __le__=T.le, __gt__=T.gt, __ge__=T.ge,
-       __and__=T.bitwise_and, __rand__=T.bitwise_and, __or__=T.bitwise_or, __ror__=T.bitwise_or, __xor__=T.bitwise_xor,
-       __rxor__=T.bitwise_xor, __neg__=T.neg, __pos__=T.positive, __abs__=T.abs, __invert__=T.bitwise_not, __hash__=object.__hash__)  # fmt: skip
-attach(__iadd__=Tensor.add_, __isub__=Tensor.sub_, __imul__=Tensor.mul_, __itruediv__=Tensor.div_, __ipow__=Tensor.pow_,
-       __ifloordiv__=Tensor.floor_divide_, __imod__=Tensor.remainder_, __iand__=Tensor.bitwise_and_, __ior__=Tensor.bitwise_or_,
-       __ixor__=Tensor.bitwise_xor_)  # fmt: skip

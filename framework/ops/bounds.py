@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.dtypes import bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
+from backends.dtypes import bfloat16, bool_, float16, float32, float64, int64
 from backends.dtypes import dtype as Dtype
 from framework.core.promotion import c_type_name
 from framework.dispatch.errors import not_implemented_for

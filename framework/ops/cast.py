@@ -19,7 +19,9 @@ def clone(xp, input: Num):
 
 @op(linear="each", exact=True, batch=_whole, vjp=(lambda g: g,), spaces=(), opaque=True)
 def alias(xp, input: Num):
-    """The same elements as another tensor with a node of its own; no view, so that writing to it does not reach the input."""
+    """The same elements as another tensor with a node of its own; no view, so that writing to it does not reach the
+    input.
+    """
     return input
 
 
@@ -33,7 +35,14 @@ def _across(fn, size, flags, args):
     return fn(*args)
 
 
-@op(opaque=True, linear="each", dtype=None, batch=_across, spaces=(), vjp=(lambda xp, g, source, backend: xp.to_device(g, source, backend),))
+@op(
+    opaque=True,
+    linear="each",
+    dtype=None,
+    batch=_across,
+    spaces=(),
+    vjp=(lambda xp, g, source, backend: xp.to_device(g, source, backend),),
+)
 def to_device(xp, input: Num, backend, source=None):
     """The elements on another device, given by its backend; `source` is the one they come from."""
     return backend.asarray(xp.to_numpy(input))

@@ -55,7 +55,9 @@ def _checked(name, input, target, weight):
     alone = input.ndim == 1
     if alone:
         if target.ndim > 1 or target.numel() != 1:
-            raise RuntimeError(f"0D target tensor expected for an input of one dimension, got shape {list(target.shape)} ({name})")
+            raise RuntimeError(
+                f"0D target tensor expected for an input of one dimension, got shape {list(target.shape)} ({name})"
+            )
         flat = target.ndim == 0
         input, target = T.unsqueeze(input, (0,)), T.unsqueeze(target, (0,)) if flat else target
     elif input.shape[0] != (target.shape[0] if target.ndim else 1):
@@ -69,8 +71,10 @@ def _checked(name, input, target, weight):
     if tuple(target.shape) != wanted:
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)} ({name})")
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
-        raise RuntimeError(f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but got weight tensor of "
-                           f"shape: {list(weight.shape)} ({name})")  # fmt: skip
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)} ({name})"
+        )
     return input, target, alone
 
 
@@ -80,7 +84,9 @@ def _kept(name, target, classes, ignore_index):
         return target, None
     kept = T.ne(target, ignore_index)
     target = T.where(kept, target, 0)
-    check_natural(target, classes, lambda i: IndexError(f"Target {i} is out of bounds. ({name}: there are {classes} classes)"))
+    check_natural(
+        target, classes, lambda i: IndexError(f"Target {i} is out of bounds. ({name}: there are {classes} classes)")
+    )
     return target, kept
 
 
@@ -109,10 +115,14 @@ def _of_one(loss, alone, reduction):
 
 
 @op(**FUNCTIONAL)
-def nll_loss(input: Num, target: Index, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """-weight[t] input[t] at the class t of each example: input (N, C, *) of log-probabilities and target (N, *), or (C) and ().
+def nll_loss(
+    input: Num, target: Index, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+):
+    """-weight[t] input[t] at the class t of each example: input (N, C, *) of log-probabilities and target (N, *), or
+    (C) and ().
 
-    The mean is over the weights; targets equal to `ignore_index` count for nothing. IndexError for a class that does not exist.
+    The mean is over the weights; targets equal to `ignore_index` count for nothing. IndexError for a class that does
+    not exist.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     input, target, alone = _checked("nll_loss", input, target, weight)
@@ -122,11 +132,20 @@ def nll_loss(input: Num, target: Index, weight=None, size_average=None, ignore_i
 
 
 @op(**FUNCTIONAL)
-def cross_entropy(input: Num, target: Index, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                  label_smoothing=0.0):  # fmt: skip
+def cross_entropy(
+    input: Num,
+    target: Index,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
     """`nll_loss` of the log-softmax of the input over its classes (dimension 1).
 
-    The target is classes, or probabilities of the input's shape. `label_smoothing` mixes the target with the uniform distribution.
+    The target is classes, or probabilities of the input's shape. `label_smoothing` mixes the target with the uniform
+    distribution.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
@@ -134,8 +153,10 @@ def cross_entropy(input: Num, target: Index, weight=None, size_average=None, ign
     if input.shape == target.shape and target.dtype.is_floating_point:
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     if target.dtype.is_floating_point:
-        raise RuntimeError(f"expected scalar type Long but found {scalar_type_name(target.dtype)} (cross_entropy: a target of probabilities "
-                           f"must have the input's shape {list(input.shape)}, got {list(target.shape)})")  # fmt: skip
+        raise RuntimeError(
+            f"expected scalar type Long but found {scalar_type_name(target.dtype)} (cross_entropy: a target of "
+            f"probabilities must have the input's shape {list(input.shape)}, got {list(target.shape)})"
+        )
     input, target, alone = _checked("cross_entropy", input, target, weight)
     classes = input.shape[1]
     target, kept = _kept("cross_entropy", target, classes, ignore_index)
@@ -163,8 +184,10 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing):
     if alone:
         input, target = T.unsqueeze(input, (0,)), T.unsqueeze(target, (0,))
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
-        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {input.shape[1]} classes or no classes but got "
-                           f"weight tensor of shape: {list(weight.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {input.shape[1]} classes or no classes "
+            f"but got weight tensor of shape: {list(weight.shape)}"
+        )
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / input.shape[1]
     product = T.log_softmax(input, 1) * target
@@ -178,8 +201,11 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing):
 
 
 @op(**FUNCTIONAL)
-def multi_margin_loss(input: Num, target: Index, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The sum over classes i other than t of max(0, margin - x[t] + x[i])^p weight[t] / C: (N, C) and (N), or (C) and ().
+def multi_margin_loss(
+    input: Num, target: Index, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+):
+    """The sum over classes i other than t of max(0, margin - x[t] + x[i])^p weight[t] / C: (N, C) and (N), or (C) and
+    ().
 
     ValueError unless p is 1 or 2.
     """
@@ -189,17 +215,25 @@ def multi_margin_loss(input: Num, target: Index, p=1, margin=1.0, weight=None, s
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     if input.ndim not in (1, 2) or not input.shape[-1]:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     alone = input.ndim == 1
     if alone:
         input = T.unsqueeze(input, (0,))
     rows, classes = input.shape
     if target.numel() != rows or target.ndim > 1:
-        raise RuntimeError(f"inconsistent target size, expected [{rows}] but got {list(target.shape)} (multi_margin_loss)")
+        raise RuntimeError(
+            f"inconsistent target size, expected [{rows}] but got {list(target.shape)} (multi_margin_loss)"
+        )
     if weight is not None and weight.numel() != classes:
-        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)} (multi_margin_loss)")
+        raise RuntimeError(
+            f"inconsistent weight size, expected {classes} but got {list(weight.shape)} (multi_margin_loss)"
+        )
     if target.dtype is not int64:
-        raise RuntimeError(f"expected scalar type Long but found {scalar_type_name(target.dtype)} (multi_margin_loss: target)")
+        raise RuntimeError(
+            f"expected scalar type Long but found {scalar_type_name(target.dtype)} (multi_margin_loss: target)"
+        )
     alone_target = alone and not target.ndim
     target = T.reshape(target, (rows,))
     check_natural(target, classes, lambda i: RuntimeError(f"target out of range: {i} (multi_margin_loss)"))
@@ -222,18 +256,25 @@ def _class_numbers(classes, like):
 
 @op(**FUNCTIONAL)
 def multilabel_margin_loss(input: Num, target: Index, size_average=None, reduce=None, reduction="mean"):
-    """The sum over targets t and classes i that are none of max(0, 1 - (x[t] - x[i])) / C: (N, C) and (N, C), or (C) and (C); the
-    targets of an example end at its first -1."""
+    """The sum over targets t and classes i that are none of max(0, 1 - (x[t] - x[i])) / C: (N, C) and (N, C), or (C)
+    and (C); the targets of an example end at its first -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.ndim not in (1, 2) or not input.shape[-1]:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     if tuple(target.shape) != tuple(input.shape):
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)} (multilabel_margin_loss)")
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)} "
+            "(multilabel_margin_loss)"
+        )
     alone = input.ndim == 1
     if alone:
         input, target = T.unsqueeze(input, (0,)), T.unsqueeze(target, (0,))
     classes = input.shape[1]
-    check_natural(target + 1, classes + 1, lambda i: RuntimeError(f"multilabel_margin_loss: target {i - 1} out of range"))
+    check_natural(
+        target + 1, classes + 1, lambda i: RuntimeError(f"multilabel_margin_loss: target {i - 1} out of range")
+    )
     numbers = _class_numbers(classes, target)
     live = numbers < T.amin(T.where(T.eq(target, -1), numbers, classes), (1,), True)  # before the first -1
     safe = T.where(live, target, 0)
@@ -248,7 +289,9 @@ def multilabel_margin_loss(input: Num, target: Index, size_average=None, reduce=
 
 
 @op(**FUNCTIONAL)
-def multilabel_soft_margin_loss(input: Num, target: Num, weight: Num = None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Num, target: Num, weight: Num = None, size_average=None, reduce=None, reduction="mean"
+):
     """-(target log(sigmoid(input)) + (1 - target) log(sigmoid(-input))) weight, averaged over the last dimension."""
     reduction = reduction_of(reduction, size_average, reduce)
     loss = -(target * T.logsigmoid(input) + (1 - target) * T.logsigmoid(-input))

@@ -20,7 +20,10 @@ def _where(condition, input, other):
     if condition.dtype is uint8:
         condition = T.to_dtype(condition, bool_)
     if condition.dtype is not bool_:
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {scalar_type_name(condition.dtype)}")
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{scalar_type_name(condition.dtype)}"
+        )
     if condition.backend.name == "cpu" and not condition.ndim:
         backend = next((x.backend for x in (input, other) if isinstance(x, Tensor)), condition.backend)
         condition = condition if condition.backend is backend else T.to_device(condition, backend)
@@ -29,12 +32,14 @@ def _where(condition, input, other):
 
 @op(composite=True, method=False)
 def where(condition: Index, input=None, other=None):
-    """`input` where the condition holds, else `other`: tensors or numbers that broadcast and promote. With the condition alone, the
-    coordinates of its True elements, one vector a dimension."""
+    """`input` where the condition holds, else `other`: tensors or numbers that broadcast and promote. With the
+    condition alone, the coordinates of its True elements, one vector a dimension."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
-        raise TypeError("where() received an invalid combination of arguments: give the condition alone, or both input and other")
+        raise TypeError(
+            "where() received an invalid combination of arguments: give the condition alone, or both input and other"
+        )
     return _where(condition, input, other)
 
 
@@ -49,7 +54,9 @@ attach(where=_method_where)
 # ---------------------------------------------------------------- equality
 @op(composite=True)
 def isclose(input: Num, other: Num, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Where |input - other| <= atol + rtol * |other|. Infinities are close to themselves alone; nan to nan if `equal_nan`."""
+    """Where |input - other| <= atol + rtol * |other|. Infinities are close to themselves alone; nan to nan if
+    `equal_nan`.
+    """
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{scalar_type_name(input.dtype)} did not match {scalar_type_name(other.dtype)}")
     for value, name in ((rtol, "rtol"), (atol, "atol")):
@@ -80,7 +87,9 @@ def allclose(input: Num, other: Num, rtol=1e-05, atol=1e-08, equal_nan=False):
 def equal(input: Num, other: Num):
     """Whether two tensors have the same size and elements; nan equals nothing."""
     if input.backend is not other.backend:
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found {input.device} and {other.device} (equal)")
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found {input.device} and {other.device} (equal)"
+        )
     promote_types(input.dtype, other.dtype)
     return tuple(input.shape) == tuple(other.shape) and bool(T.all(T.eq(input, other)))
 
@@ -109,7 +118,9 @@ def is_nonzero(input: Num):
     """Whether the one element of a tensor is not zero. RuntimeError for any other number of elements."""
     count = input.numel()
     if count != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'more than one value' if count else 'no values'} is ambiguous")
+        raise RuntimeError(
+            f"Boolean value of Tensor with {'more than one value' if count else 'no values'} is ambiguous"
+        )
     return bool(input)
 
 

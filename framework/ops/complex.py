@@ -25,13 +25,17 @@ def _pairs(xp, g):
 
 @op(view=True, opaque=True, linear="each", dtype=None, batch=_own, spaces=(), vjp=(_pairs,))
 def as_pairs(xp, input: Num):
-    """Complex numbers as pairs of reals along a new last dimension, in the same memory; a copy where arrays do not alias."""
+    """Complex numbers as pairs of reals along a new last dimension, in the same memory; a copy where arrays do not
+    alias.
+    """
     return xp.view_as_real(input)
 
 
 @op(view=True, opaque=True, linear="each", dtype=None, batch=_own, spaces=(), vjp=(lambda xp, g: xp.view_as_real(g),))
 def from_pairs(xp, input: Num):
-    """Pairs of reals along the last dimension as complex numbers, in the same memory; a copy where arrays do not alias."""
+    """Pairs of reals along the last dimension as complex numbers, in the same memory; a copy where arrays do not
+    alias.
+    """
     return xp.view_as_complex(input)
 
 
@@ -40,7 +44,9 @@ T.view_as_real = T.as_pairs
 
 @op(composite=True)
 def view_as_real(input: Num):
-    """Complex numbers as pairs of reals along a new last dimension, sharing memory (a copy where arrays do not alias)."""
+    """Complex numbers as pairs of reals along a new last dimension, sharing memory (a copy where arrays do not
+    alias).
+    """
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return T.as_pairs(input)
@@ -48,11 +54,13 @@ def view_as_real(input: Num):
 
 @op(composite=True)
 def view_as_complex(input: Num):
-    """Pairs of reals along the last dimension, of size 2 and stride 1, as complex numbers, sharing memory (a copy where arrays do
-    not alias). The other strides and the offset must be even."""
+    """Pairs of reals along the last dimension, of size 2 and stride 1, as complex numbers, sharing memory (a copy where
+    arrays do not alias). The other strides and the offset must be even."""
     if input.dtype not in (float32, float64):
-        raise RuntimeError(f"view_as_complex is only supported for floating point tensors, but got a tensor of scalar type: "
-                           f"{scalar_type_name(input.dtype)}")  # fmt: skip
+        raise RuntimeError(
+            f"view_as_complex is only supported for floating point tensors, but got a tensor of scalar type: "
+            f"{scalar_type_name(input.dtype)}"
+        )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     strides = input.stride()
@@ -66,7 +74,15 @@ def view_as_complex(input: Num):
 
 
 # ---------------------------------------------------------------- parts
-@op(opaque=True, elementwise=True, exact=True, dtype=lambda d: d.to_real(), spaces=(), linear="each", vjp=(lambda g: g * 1j,))
+@op(
+    opaque=True,
+    elementwise=True,
+    exact=True,
+    dtype=lambda d: d.to_real(),
+    spaces=(),
+    linear="each",
+    vjp=(lambda g: g * 1j,),
+)
 def imag_part(xp, input: Num):
     """The imaginary part of complex numbers."""
     return xp.imag(input)
@@ -106,11 +122,15 @@ def _same_floats(name, a, b, dtypes):
         if not isinstance(x, Tensor):
             not_a_tensor(name, what, i, x)
     if a.dtype not in dtypes or b.dtype not in dtypes:
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {scalar_type_name(a.dtype)} and "
-                           f"{scalar_type_name(b.dtype)}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {scalar_type_name(a.dtype)} and "
+            f"{scalar_type_name(b.dtype)}"
+        )
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"Expected object of scalar type {scalar_type_name(a.dtype)} but got scalar type {scalar_type_name(b.dtype)} "
-                           "for second argument")  # fmt: skip
+        raise RuntimeError(
+            f"Expected object of scalar type {scalar_type_name(a.dtype)} but got scalar type "
+            f"{scalar_type_name(b.dtype)} for second argument"
+        )
 
 
 FLOATS = (float16, float32, float64)
@@ -148,7 +168,8 @@ def _angle_dtype(d):
 
 angle = unary("angle", dtype=_angle_dtype, vjp=(_angle_vjp,), inplace=False)
 
-# ---------------------------------------------------------------- conjugates: always computed, so nothing is ever pending
+# ---------------------------------------------------------------- conjugates: always computed, so nothing is ever
+# pending
 conjugated = T.conj
 
 

@@ -20,7 +20,8 @@ def arranged(x, labels, wanted):
 
 
 def contract(left, l, right, r, kept):
-    """The product of two tensors whose dimensions bear labels l and r, summed over those of both that are not in `kept`.
+    """The product of two tensors whose dimensions bear labels l and r, summed over those of both that are not in
+    `kept`.
 
     Returns the tensor and its labels. Dimensions of one label have one size.
     """
@@ -31,7 +32,10 @@ def contract(left, l, right, r, kept):
     sizes = dict(zip(l, left.shape, strict=True)) | dict(zip(r, right.shape, strict=True))
     if not summed:
         left = T.reshape(arranged(left, l, batch + rows), tuple([sizes[n] for n in batch + rows] + [1] * len(columns)))
-        right = T.reshape(arranged(right, r, batch + columns), tuple([sizes[n] for n in batch] + [1] * len(rows) + [sizes[n] for n in columns]))
+        right = T.reshape(
+            arranged(right, r, batch + columns),
+            tuple([sizes[n] for n in batch] + [1] * len(rows) + [sizes[n] for n in columns]),
+        )
         return T.mul(left, right), labels
     lead, k = tuple([sizes[n] for n in batch]), prod([sizes[n] for n in summed])
     left = T.reshape(arranged(left, l, batch + rows + summed), (*lead, prod([sizes[n] for n in rows]), k))
@@ -51,22 +55,29 @@ def _pairs(a, b, dims):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return tuple(range(-dims, 0)), tuple(range(dims))
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
-        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
-                           f"dims={dims}")  # fmt: skip
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+            f"lists, but got dims={dims}"
+        )
     return as_ints(dims[0], "dims"), as_ints(dims[1], "dims")
 
 
 @op(composite=True, method=False)
 def tensordot(a: Num, b: Num, dims=2):
-    """The sum of products over `dims`: a number, of the last dimensions of a and the first of b, or two lists of dimensions.
+    """The sum of products over `dims`: a number, of the last dimensions of a and the first of b, or two lists of
+    dimensions.
 
     A dimension of size 1 stands for its element repeated. RuntimeError for sizes that differ and for two dtypes.
     """
     left, right = _pairs(a, b, dims)
     if len(left) != len(right):
-        raise RuntimeError(f"both dimension lists should have same length, got {list(left)} and {list(right)} (tensordot)")
+        raise RuntimeError(
+            f"both dimension lists should have same length, got {list(left)} and {list(right)} (tensordot)"
+        )
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"both inputs should have same dtype, got {c_type_name(a.dtype)} and {c_type_name(b.dtype)} (tensordot)")
+        raise RuntimeError(
+            f"both inputs should have same dtype, got {c_type_name(a.dtype)} and {c_type_name(b.dtype)} (tensordot)"
+        )
     l, r = [("a", d) for d in range(a.ndim)], [("b", d) for d in range(b.ndim)]
     for d, e in zip(left, right, strict=True):
         i, j = wrap_dim(d, a.ndim), wrap_dim(e, b.ndim)
@@ -77,22 +88,28 @@ def tensordot(a: Num, b: Num, dims=2):
         elif b.shape[j] == 1 != a.shape[i]:
             a = T.sum(a, (i,), True)
         elif a.shape[i] != b.shape[j]:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {d} and second has size "
-                               f"{b.shape[j]} in dim {e}")  # fmt: skip
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {d} and second has size "
+                f"{b.shape[j]} in dim {e}"
+            )
         l[i] = r[j] = ("both", i)
     return contract(a, l, b, r, ())[0]
 
 
 # ---------------------------------------------------------------- chains of matrices
 def _parts(sizes):
-    """Where best to split each run of matrices, the i-th of size sizes[i] x sizes[i + 1] (Cormen et al., Introduction to Algorithms)."""
+    """Where best to split each run of matrices, the i-th of size sizes[i] x sizes[i + 1] (Cormen et al., Introduction
+    to Algorithms).
+    """
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
     split = {}
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            cost[i, j], split[i, j] = min((cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
     return split
 
 
@@ -111,7 +128,8 @@ def _product(matrices, split, i, j):
 
 @op(composite=True, spaces=("linalg",), method=False)
 def multi_dot(tensors: Nums):
-    """The product of two or more matrices in the order with the fewest multiplications; the first may be a row vector, the last a column.
+    """The product of two or more matrices in the order with the fewest multiplications; the first may be a row vector,
+    the last a column.
 
     RuntimeError for fewer, other ranks, sizes that do not fit, and several dtypes.
     """
@@ -131,15 +149,22 @@ def multi_dot(tensors: Nums):
         if m.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {m.ndim}D")
         if m.dtype is not matrices[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_type_name(matrices[0].dtype)} and "
-                               f"tensor {i} {c_type_name(m.dtype)}")  # fmt: skip
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{c_type_name(matrices[0].dtype)} and tensor {i} {c_type_name(m.dtype)}"
+            )
         if m.backend is not matrices[0].backend:
-            raise RuntimeError(f"multi_dot(): all tensors must be on the same device but tensor 0 is on {matrices[0].device} and tensor {i} on "
-                               f"{m.device}")  # fmt: skip
+            raise RuntimeError(
+                f"multi_dot(): all tensors must be on the same device but tensor 0 is on {matrices[0].device} and "
+                f"tensor {i} on {m.device}"
+            )
         if i and matrices[i - 1].shape[1] != m.shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and {list(tensors[i].shape)} "
-                               "cannot be multiplied")  # fmt: skip
-    out = _chain(matrices)
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and "
+                f"{list(tensors[i].shape)} cannot be multiplied"
+            )
+    split = _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+    out = _product(matrices, split, 0, count - 1)
     return T.squeeze(out, tuple([d for d, vector in enumerate((row, column)) if vector])) if row or column else out
 
 
@@ -156,7 +181,8 @@ def chain_matmul(*matrices, out=None):
 
 @op(composite=True, spaces=("", "linalg"))
 def matrix_power(input: Num, n):
-    """The n-th power of (stacks of) square matrices, by repeated squaring; of the inverse for negative n, the identity for 0.
+    """The n-th power of (stacks of) square matrices, by repeated squaring; of the inverse for negative n, the identity
+    for 0.
 
     TypeError for an n that is no integer, RuntimeError for matrices that are not square.
     """
@@ -166,10 +192,14 @@ def matrix_power(input: Num, n):
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     rows, columns = input.shape[-2:]
     if rows != columns:
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {columns} by {rows} matrices")
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {columns} by {rows} matrices"
+        )
     if n < 0:
         if input.dtype.category < 2:
-            raise RuntimeError(f"linalg.inv: Expected a floating point or complex tensor as input. Got {scalar_type_name(input.dtype)}")
+            raise RuntimeError(
+                f"linalg.inv: Expected a floating point or complex tensor as input. Got {scalar_type_name(input.dtype)}"
+            )
         input, n = PUBLIC["linalg"]["inv"](input), -n
     if n == 0:
         return T.clone(T.expand(PUBLIC[""]["eye"](rows, dtype=input.dtype, device=input.device), tuple(input.shape)))

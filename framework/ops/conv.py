@@ -139,8 +139,8 @@ def _check_operands(name, input, weight, bias, groups, transposed):
         raise RuntimeError(f"{name}: Input type ({type_name(input)}) and weight type ({type_name(weight)}) should be "
                            "the same; convert one of them with .to()")  # fmt: skip
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"{name}: Input type ({short_name(input)}) and bias type ({short_name(bias)}) should be the "
-                           "same; convert one of them with .to()")  # fmt: skip
+        raise RuntimeError(f"{name}: Input type ({short_name(input)}) and bias type ({short_name(bias)}) should be "
+                           "the same; convert one of them with .to()")  # fmt: skip
 
 
 def _times(places):
@@ -211,8 +211,8 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
         name, dims, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding
     )
     if any(n >= max(s, d) for n, s, d in zip(more, stride, dilation)):
-        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, got output_padding="
-                           f"{list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
+        raise RuntimeError(f"{name}: output padding must be smaller than either stride or dilation, got "
+                           f"output_padding={list(more)}, stride={list(stride)}, dilation={list(dilation)}")  # fmt: skip
     alone = input.ndim == dims + 1
     if alone:
         input = T.unsqueeze(input, (0,))
@@ -221,8 +221,8 @@ def _transposed(name, dims, input, weight, bias, stride, padding, output_padding
     rule = zip(have, kernel, stride, padding, dilation, more)
     size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + m + 1 for n, k, s, p, d, m in rule])
     if min(size) < 0 or 0 in have:
-        raise RuntimeError(f"{name}: Given input size per channel: {_times(have)}. Calculated output size per channel: "
-                           f"{_times(size)}. Output size is too small")  # fmt: skip
+        raise RuntimeError(f"{name}: Given input size per channel: {_times(have)}. Calculated output size per "
+                           f"channel: {_times(size)}. Output size is too small")  # fmt: skip
     # If the output is so long that its convolution would have more windows than the input has places, those hold zeros.
     windows = conv_output_size(size, kernel, stride, padding, dilation)
     if windows != have:

@@ -33,11 +33,15 @@ attach(__iter__=_iter, __contains__=_contains)
 # ---------------------------------------------------------------- other dtypes and devices
 @op(composite=True, spaces=("method",))
 def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
-    """The tensor in another dtype, on another device, or like another tensor; itself if nothing changes and no copy is asked for."""
+    """The tensor in another dtype, on another device, or like another tensor; itself if nothing changes and no copy is
+    asked for.
+    """
     return moved_to(self, args, dtype, device, copy, memory_format)
 
 
-def moved_to(self: Tensor, args: tuple[Any, ...], dtype: Any, where: Any, copy: bool, memory_format: Any = None) -> Tensor:
+def moved_to(
+    self: Tensor, args: tuple[Any, ...], dtype: Any, where: Any, copy: bool, memory_format: Any = None
+) -> Tensor:
     """What `Tensor.to` does, by kind of argument."""
     for a in args:
         if isinstance(a, dt.dtype):
@@ -49,7 +53,10 @@ def moved_to(self: Tensor, args: tuple[Any, ...], dtype: Any, where: Any, copy: 
         elif isinstance(a, bool):  # non_blocking, copy
             copy = copy or (a and a is args[-1] and len([x for x in args if isinstance(x, bool)]) == 2)
         elif a is not None:
-            raise TypeError(f"to() received an invalid combination of arguments: got {type(a).__name__}; give a dtype, a device or a Tensor")
+            raise TypeError(
+                f"to() received an invalid combination of arguments: got {type(a).__name__}; give a dtype, a device "
+                "or a Tensor"
+            )
     result = self
     if where is not None:
         backend = backend_of(where)
@@ -73,9 +80,20 @@ def _caster(d: dt.dtype) -> Any:
     return cast
 
 
-attach(float=_caster(dt.float32), double=_caster(dt.float64), half=_caster(dt.float16), bfloat16=_caster(dt.bfloat16),
-       long=_caster(dt.int64), int=_caster(dt.int32), short=_caster(dt.int16), char=_caster(dt.int8), byte=_caster(dt.uint8),
-       bool=_caster(dt.bool_), cfloat=_caster(dt.complex64), cdouble=_caster(dt.complex128))  # fmt: skip
+attach(
+    float=_caster(dt.float32),
+    double=_caster(dt.float64),
+    half=_caster(dt.float16),
+    bfloat16=_caster(dt.bfloat16),
+    long=_caster(dt.int64),
+    int=_caster(dt.int32),
+    short=_caster(dt.int16),
+    char=_caster(dt.int8),
+    byte=_caster(dt.uint8),
+    bool=_caster(dt.bool_),
+    cfloat=_caster(dt.complex64),
+    cdouble=_caster(dt.complex128),
+)
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -110,7 +128,9 @@ def _filled(self: Tensor, value: Any, name: str) -> Tensor:
     inplace.check_writable(self, name, overlap=True)
     if isinstance(value, Tensor):
         if value.ndim:
-            raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+            raise RuntimeError(
+                f"{name} only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
         return inplace.assign(self, value, name)
     from framework.dispatch.slow import scalar
 

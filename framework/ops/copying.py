@@ -1,4 +1,6 @@
-"""Copying and pickling tensors. Tensors that share memory go on sharing it in a deep copy; a pickle holds each tensor's own elements."""
+"""Copying and pickling tensors. Tensors that share memory go on sharing it in a deep copy; a pickle holds each tensor's
+own elements.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,10 @@ def _finished(t: Tensor, kind: type, requires_grad: bool, attributes: dict[str, 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Use "
-                           "clone() to copy a result of ops, or detach() it first.")  # fmt: skip
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+            "Use clone() to copy a result of ops, or detach() it first."
+        )
     if id(self) in memo:
         return memo[id(self)]
     base = self._base
@@ -60,7 +64,9 @@ def _copied_base(t: Tensor, memo: dict[int, Any]) -> Tensor:
     return found
 
 
-def _rebuilt(array: Any, dtype: Any, device: str, kind: type, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+def _rebuilt(
+    array: Any, dtype: Any, device: str, kind: type, requires_grad: bool, attributes: dict[str, Any]
+) -> Tensor:
     backend = backend_of(device)
     return _finished(make(backend, backend.asarray(array, dtype), dtype), kind, requires_grad, attributes)
 

@@ -52,7 +52,9 @@ def ones(*size, out=None, dtype=None, layout=None, device=None, requires_grad=Fa
 
 
 @op(composite=True, method=False)
-def empty(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
+def empty(
+    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None
+):
     """A tensor of the given size whose elements nobody promises (zeros here: uninitialised memory helps nobody)."""
     return into(out, constant(sizes(size), 0, dtype or (out.dtype if out is not None else None), device, requires_grad))
 
@@ -76,7 +78,9 @@ def into(out, value):
 
 
 @op(composite=True, method=False)
-def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def arange(
+    start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """Numbers from `start` (0 if only one is given) up to but without `end` by `step`."""
     if end is None:
         start, end = 0, start
@@ -98,7 +102,13 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     count = -((start - end) // step) if d is int64 or integral else ceil((end - start) / step)
     wide = np.arange(count) * (step if d.category > 1 else int(step)) + (start if d.category > 1 else int(start))
     backend = backend_of(device)
-    value = make(backend, backend.astype(backend.asarray(wide, int64 if wide.dtype.kind == "i" else float64 if float64 in backend.native else None), d))
+    value = make(
+        backend,
+        backend.astype(
+            backend.asarray(wide, int64 if wide.dtype.kind == "i" else float64 if float64 in backend.native else None),
+            d,
+        ),
+    )
     return into(out, finished(value, requires_grad))
 
 
@@ -108,7 +118,12 @@ def _like(input, value, dtype, device, requires_grad, memory_format=None):
     t = make(backend, backend.full(tuple(input.shape), value, d), d)
     if memory_format is not None and memory_format.order:
         t = in_order(t, order_of(memory_format, t.ndim))
-    elif memory_format is not contiguous_format and input.level is None and backend.aliasing and not input.is_contiguous():
+    elif (
+        memory_format is not contiguous_format
+        and input.level is None
+        and backend.aliasing
+        and not input.is_contiguous()
+    ):
         order = dense_order(input.shape, input.stride())
         t = t if order is None else in_order(t, order)
     return finished(t, requires_grad)

@@ -1,7 +1,8 @@
-"""Connectionist temporal classification (Graves et al. 2006): the probability of a label sequence summed over all its alignments.
+"""Connectionist temporal classification (Graves et al. 2006): the probability of a label sequence summed over all its
+alignments.
 
-States are the labels with a blank before, between and after them. Sums run forward and backward over time in logarithms; LOW stands
-for log 0, so that no difference of infinities arises.
+States are the labels with a blank before, between and after them. Sums run forward and backward over time in
+logarithms; LOW stands for log 0, so that no difference of infinities arises.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def _setting(xp, log_probs, labels, skips, last, running):
 
 
 def _forward(xp, emitted, skip, running):
-    """The log-probabilities of each state at each step, over all ways to it; the last one standing once a sequence has ended."""
+    """The log-probabilities of each state at each step, over all ways to it; the last one standing once a sequence has
+    ended.
+    """
     batch, states = emitted.shape[1:]
     start = xp.full((batch, 1), 0, xp.like(emitted))
     a = xp.cat([start, xp.full((batch, states - 1), LOW, xp.like(emitted))], 1) if states > 1 else start
@@ -98,17 +101,20 @@ def _vjp(xp, g, log_probs, labels, skips, last, running, zero_infinity):
     index = xp.expand(xp.unsqueeze(labels, (0,)), (steps, batch, states))
     share = xp.scatter_add(xp.full(tuple(log_probs.shape), 0, xp.like(log_probs)), 2, index, joint)
     impossible = xp.unsqueeze(xp.le(total, LOW / 2), (0,))
-    found = xp.where(impossible, xp.full((), 0 if zero_infinity else nan, xp.like(log_probs)), xp.exp(log_probs) - share)
+    found = xp.where(
+        impossible, xp.full((), 0 if zero_infinity else nan, xp.like(log_probs)), xp.exp(log_probs) - share
+    )
     found = xp.where(going, found, xp.full((), 0, xp.like(log_probs)))
     return xp.unsqueeze(xp.unsqueeze(g, (0,)), (2,)) * found
 
 
 @op(spaces=(), accept="f", batch="loop", vjp=(_vjp,))
 def ctc_losses(xp, log_probs: Num, labels: Index, skips: Index, last: Index, running: Index, zero_infinity=False):
-    """The loss (N) of each sequence. labels (N, states): the states' classes; skips, last (N, states): whether a state may follow the one
-    two before, and may be the last; running (T, N): whether a sequence goes on at a step.
+    """The loss (N) of each sequence. labels (N, states): the states' classes; skips, last (N, states): whether a state
+    may follow the one two before, and may be the last; running (T, N): whether a sequence goes on at a step.
 
-    The gradient is that through a log-softmax, of which `log_probs` must be the value: its sum over classes is 0 at each step.
+    The gradient is that through a log-softmax, of which `log_probs` must be the value: its sum over classes is 0 at
+    each step.
     """
     emitted, skip, end, going = _setting(xp, log_probs, labels, skips, last, running)
     total = _logsum_of(xp, _forward(xp, emitted, skip, going)[1] + end)
@@ -140,13 +146,14 @@ def _padded(targets, lengths):
     if values.ndim == 2:
         if values.shape[0] != len(lengths) or values.shape[1] < most:
             raise RuntimeError(
-                f"Expected targets to have size {len(lengths)} at dimension 0 and at least {most} at dimension 1, but got {values.shape} "
-                "(ctc_loss)"
+                f"Expected targets to have size {len(lengths)} at dimension 0 and at least {most} at dimension 1, but "
+                f"got {values.shape} (ctc_loss)"
             )
         return values[:, :most]
     if values.ndim != 1 or len(values) != lengths.sum():
         raise RuntimeError(
-            f"Expected targets to have size (N, S) or the sum of target_lengths, {lengths.sum()}, but got {values.shape} (ctc_loss)"
+            f"Expected targets to have size (N, S) or the sum of target_lengths, {lengths.sum()}, but got "
+            f"{values.shape} (ctc_loss)"
         )
     out, start = np.zeros((len(lengths), most), "int64"), 0
     for row, length in zip(out, lengths, strict=True):
@@ -171,14 +178,17 @@ def _states(targets, lengths, blank):
 def ctc_loss(log_probs: Num, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """-log of the probability of each target under log_probs (T, N, C), or (T, C), summed over all its alignments.
 
-    targets: (N, S), or all labels in a row; lengths: tensors or tuples of N integers. "mean" is the mean over the batch of losses
-    over their target lengths. A target that cannot be aligned has an infinite loss, or with `zero_infinity` loss and gradient 0.
-    The gradient is that through a log-softmax, of which `log_probs` must be the value.
+    targets: (N, S), or all labels in a row; lengths: tensors or tuples of N integers. "mean" is the mean over the batch
+    of losses over their target lengths. A target that cannot be aligned has an infinite loss, or with `zero_infinity`
+    loss and gradient 0. The gradient is that through a log-softmax, of which `log_probs` must be the value.
 
     RuntimeError for shapes, lengths and labels that do not fit.
     """
     if log_probs.ndim not in (2, 3):
-        raise RuntimeError(f"Expected 3-dimensional tensor (T, N, C), or (T, C), but got log_probs of {list(log_probs.shape)} (ctc_loss)")
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor (T, N, C), or (T, C), but got log_probs of {list(log_probs.shape)} "
+            "(ctc_loss)"
+        )
     if reduction not in ("none", "mean", "sum", 0, 1, 2):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     reduction = ("none", "mean", "sum")[reduction] if isinstance(reduction, int) else reduction
@@ -191,9 +201,13 @@ def ctc_loss(log_probs: Num, targets, input_lengths, target_lengths, blank=0, re
     lengths = _lengths(target_lengths, "target_lengths", batch, None)
     labels, skips, last = _states(_padded(targets, lengths), lengths, blank)
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
-        raise RuntimeError(f"Expected targets to be classes in [0, {classes - 1}], but got {labels.min()} to {labels.max()} (ctc_loss)")
+        raise RuntimeError(
+            f"Expected targets to be classes in [0, {classes - 1}], but got {labels.min()} to {labels.max()} (ctc_loss)"
+        )
     running = np.arange(steps)[:, None] < ends
-    loss = ctc_losses(log_probs, *[from_host(log_probs, x) for x in (labels, skips, last, running)], bool(zero_infinity))
+    loss = ctc_losses(
+        log_probs, *[from_host(log_probs, x) for x in (labels, skips, last, running)], bool(zero_infinity)
+    )
     if reduction == "mean":
         return T.mean(loss / from_host(log_probs, np.maximum(lengths, 1)), (0,), False)
     if reduction == "sum":

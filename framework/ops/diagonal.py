@@ -31,7 +31,9 @@ def diagflat(input: Num, offset=0):
 
 @op(composite=True)
 def diag_embed(input: Num, offset=0, dim1=-2, dim2=-1):
-    """Matrices with the last dimension of `input` on their diagonals and zeros elsewhere; they stand in `dim1` and `dim2`."""
+    """Matrices with the last dimension of `input` on their diagonals and zeros elsewhere; they stand in `dim1` and
+    `dim2`.
+    """
     ndim = input.ndim + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if first == second:
@@ -84,11 +86,15 @@ def _triangle(find, row, col, offset, dtype, device):
 
 @op(composite=True, method=False)
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
-    """The coordinates of the elements on and below a diagonal of a row x col matrix, in row-major order: shape (2, count)."""
+    """The coordinates of the elements on and below a diagonal of a row x col matrix, in row-major order: shape (2,
+    count).
+    """
     return _triangle(np.tril_indices, row, col, offset, dtype, device)
 
 
 @op(composite=True, method=False)
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
-    """The coordinates of the elements on and above a diagonal of a row x col matrix, in row-major order: shape (2, count)."""
+    """The coordinates of the elements on and above a diagonal of a row x col matrix, in row-major order: shape (2,
+    count).
+    """
     return _triangle(np.triu_indices, row, col, offset, dtype, device)

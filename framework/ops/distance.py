@@ -60,7 +60,9 @@ def cosine_similarity(x1: Num, x2: Num, dim=1, eps=1e-8):
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`; the operands broadcast."""
     for x in (x1, x2):
         if not x.dtype.is_floating_point:
-            raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype} (cosine_similarity)")
+            raise RuntimeError(
+                f"expected common dtype to be floating point, yet common dtype is {x.dtype} (cosine_similarity)"
+            )
     shape = broadcast_shapes([tuple(x1.shape), tuple(x2.shape)])
     dim = wrap_dim(dim, len(shape))
     unit = [x / T.clip(euclidean_length(x, dim), eps, None) for x in (T.expand(x1, shape), T.expand(x2, shape))]
@@ -76,7 +78,8 @@ def normalize(input: Num, p=2.0, dim=1, eps=1e-12, out=None):
 
 @op(composite=True, spaces=("nn.functional", ""), method=False)
 def pdist(input: Num, p=2.0):
-    """The p-norms of the differences of all pairs of rows i < j of input (N, M), in order: (N (N - 1) / 2). Gradient 0 for equal rows.
+    """The p-norms of the differences of all pairs of rows i < j of input (N, M), in order: (N (N - 1) / 2). Gradient 0
+    for equal rows.
 
     RuntimeError unless the input has two dimensions and a floating point dtype, and for negative p.
     """

@@ -18,8 +18,10 @@ ELLIPSIS = "..."
 def _arguments(args):
     """(subscripts of each operand, of the result or None, operands); subscripts are lists of letters and ELLIPSIS."""
     if not args or len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                         "subscripts list")  # fmt: skip
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     if isinstance(args[0], str):
         equation, operands = args[0], args[1:]
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -51,7 +53,10 @@ def _letters(part, start, where):
         elif c in LETTERS:
             found.append(c)
         elif c != " ":
-            raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be "
+                "in [a-zA-Z]"
+            )
         i += 1
     return found
 
@@ -71,13 +76,17 @@ def _covered(subscripts, x, i):
     if ELLIPSIS not in subscripts and named != x.ndim or named > x.ndim:
         rest = "" if ELLIPSIS in subscripts else " and no ellipsis was given"
         more = "more than" if ELLIPSIS in subscripts else "does not match"
-        raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {more} the number of dimensions ({x.ndim}) for "
-                           f"operand {i}{rest}")  # fmt: skip
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({named}) {more} the number of dimensions ({x.ndim}) "
+            f"for operand {i}{rest}"
+        )
     return x.ndim - named
 
 
 def _labels(subscripts, count):
-    """One label a dimension: a letter, or a number for what an ellipsis covers, counted from its end so that those align."""
+    """One label a dimension: a letter, or a number for what an ellipsis covers, counted from its end so that those
+    align.
+    """
     found = []
     for s in subscripts:
         found += range(count, 0, -1) if s == ELLIPSIS else [s]
@@ -91,11 +100,15 @@ def _sizes(labels, operands):
         own = {}
         for n, size in zip(names, x.shape, strict=True):
             if own.setdefault(n, size) != size:
-                raise RuntimeError(f"einsum(): subscript {n} is repeated for operand {i} but the sizes don't match, {size} != {own[n]}")
+                raise RuntimeError(
+                    f"einsum(): subscript {n} is repeated for operand {i} but the sizes don't match, {size} != {own[n]}"
+                )
             known = sizes.get(n, 1)
             if size not in (1, known) and known != 1:
-                raise RuntimeError(f"einsum(): subscript {n} has size {size} for operand {i} which does not broadcast with previously seen "
-                                   f"size {known}")  # fmt: skip
+                raise RuntimeError(
+                    f"einsum(): subscript {n} has size {size} for operand {i} which does not broadcast with "
+                    f"previously seen size {known}"
+                )
             sizes[n] = known if size == 1 else size
     return sizes
 
@@ -115,8 +128,8 @@ def _result(output, labels, count):
 
 # ---------------------------------------------------------------- computing
 def _reduced(x, names, sizes, wanted):
-    """An operand with one dimension a label: repeated labels by the diagonal, sizes that broadcast dropped, labels nobody else wants
-    summed."""
+    """An operand with one dimension a label: repeated labels by the diagonal, sizes that broadcast dropped, labels
+    nobody else wants summed."""
     names = list(names)
     for n in dict.fromkeys(names):
         while names.count(n) > 1:
@@ -151,23 +164,30 @@ def _path(labels, output, sizes):
 def einsum(*args):
     """The sum of products of operands over labelled dimensions: `einsum("bij,bjk->bik", a, b)`.
 
-    Letters name dimensions, an ellipsis those not named; a label that the result (after `->`) lacks is summed over. Without `->` the
-    result has the ellipsis and, sorted, the letters that occur once. Sizes of 1 broadcast. Also `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
-    More than two operands are contracted in the order that opt_einsum finds. RuntimeError for what does not fit.
+    Letters name dimensions, an ellipsis those not named; a label that the result (after `->`) lacks is summed over.
+    Without `->` the result has the ellipsis and, sorted, the letters that occur once. Sizes of 1 broadcast. Also
+    `einsum(a, [0, 1], b, [1, 2], [0, 2])`. More than two operands are contracted in the order that opt_einsum finds.
+    RuntimeError for what does not fit.
     """
     inputs, output, operands = _arguments(args)
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             not_a_tensor("einsum", "operands", i, x)
     if len(inputs) != len(operands):
-        raise RuntimeError(f"einsum(): {'more' if len(operands) > len(inputs) else 'fewer'} operands were provided than specified in the equation")
+        raise RuntimeError(
+            f"einsum(): {'more' if len(operands) > len(inputs) else 'fewer'} operands were provided than specified in "
+            "the equation"
+        )
     counts = [_covered(s, x, i) for i, (s, x) in enumerate(zip(inputs, operands, strict=True))]
     labels = [_labels(s, n) for s, n in zip(inputs, counts, strict=True)]
     sizes = _sizes(labels, operands)
     result = _result(output, labels, max(counts))
     for x in operands:
         if x.dtype is not operands[0].dtype:
-            raise RuntimeError(f"expected scalar type {scalar_type_name(operands[0].dtype)} but found {scalar_type_name(x.dtype)} (einsum)")
+            raise RuntimeError(
+                f"expected scalar type {scalar_type_name(operands[0].dtype)} but found {scalar_type_name(x.dtype)} "
+                "(einsum)"
+            )
     several = {n for n in sizes if len([1 for names, x in zip(labels, operands, strict=True)
                                         if (n, sizes[n]) in zip(names, x.shape, strict=True)]) > 1}  # fmt: skip
     terms = [_reduced(x, names, sizes, several.union(result)) for x, names in zip(operands, labels, strict=True)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from backends.dtypes import int64
-from framework.core.state import grad_enabled
 from framework.core.host import to_host
+from framework.core.state import grad_enabled
 from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Index, Num
 from framework.ops.distance import length
@@ -32,7 +32,9 @@ def _rows_vjp(xp, g, index, padding_idx, scale_grad_by_freq, shape):
 
 @op(spaces=(), linear="each", exact=True, vjp=(_rows_vjp,))
 def rows(xp, weight: Num, index: Index, padding_idx, scale_grad_by_freq):
-    """The rows of `weight` at the index; the row `padding_idx` gets no gradient, the others theirs over how often they were taken."""
+    """The rows of `weight` at the index; the row `padding_idx` gets no gradient, the others theirs over how often they
+    were taken.
+    """
     return xp.index_select(weight, 0, index)
 
 
@@ -41,11 +43,16 @@ def _checked(name, index, weight):
     if weight.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D ({name}: got shape {list(weight.shape)})")
     if index.dtype.category != 1 or index.dtype.itemsize < 4:
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-                           f"{type_name(index)} instead (while checking arguments for {name})")  # fmt: skip
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{type_name(index)} instead (while checking arguments for {name})"
+        )
     index = as_int64(index, name)
-    check_natural(index, weight.shape[0],
-                  lambda i: IndexError(f"index out of range in self: {name} got {i} for a table of {weight.shape[0]} rows"))  # fmt: skip
+    check_natural(
+        index,
+        weight.shape[0],
+        lambda i: IndexError(f"index out of range in self: {name} got {i} for a table of {weight.shape[0]} rows"),
+    )
     return index
 
 
@@ -75,11 +82,14 @@ def _shorten(weight, index, max_norm, norm_type):
 
 
 @op(**_FUNCTIONAL)
-def embedding(input: Index, weight: Num, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input: Index, weight: Num, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+):
     """The rows of `weight` (rows, columns) at the integers of `input`: (*) to (*, columns).
 
-    The row `padding_idx` gets no gradient. With `max_norm`, rows that are looked up are first scaled down to that `norm_type`-norm, in
-    place. `scale_grad_by_freq` divides a row's gradient by how often it was looked up. IndexError for a row that does not exist.
+    The row `padding_idx` gets no gradient. With `max_norm`, rows that are looked up are first scaled down to that
+    `norm_type`-norm, in place. `scale_grad_by_freq` divides a row's gradient by how often it was looked up. IndexError
+    for a row that does not exist.
     """
     _no_sparse("embedding", sparse)
     index = _checked("embedding", input, weight)
@@ -99,8 +109,10 @@ def _bags(input, offsets, include_last_offset):
     total = input.numel()
     if input.ndim == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                             f"However, found offsets of type {type(offsets)}")  # fmt: skip
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
         bags, size = input.shape
         return np.repeat(np.arange(bags), size), bags
     if input.ndim != 1:
@@ -113,27 +125,45 @@ def _bags(input, offsets, include_last_offset):
     if include_last_offset and not len(starts):
         raise RuntimeError("include_last_offset: number of offsets should be at least 1 (embedding_bag)")
     if len(starts) and starts[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
-                           f"{starts[0]} (embedding_bag)")  # fmt: skip
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {starts[0]} (embedding_bag)"
+        )
     if len(starts) and (starts[-1] > total or (np.diff(starts) < 0).any()):
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length: {total}, and offsets must not decrease, but got "
-                           f"{starts.tolist()} (embedding_bag)")  # fmt: skip
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length: {total}, and offsets must not decrease, but got "
+            f"{starts.tolist()} (embedding_bag)"
+        )
     ends = starts if include_last_offset else np.append(starts, total)
     bags = len(ends) - 1
     return np.repeat(np.arange(bags), np.diff(ends)), bags
 
 
 @op(**_FUNCTIONAL)
-def embedding_bag(input: Index, weight: Num, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
-                  per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+def embedding_bag(
+    input: Index,
+    weight: Num,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
     """Sums, means or maxima (`mode`) of rows of `weight`, one for each bag of indices; an empty bag gives zeros.
 
-    The bags are the rows of a 2-D input, or the parts of a 1-D input that begin at `offsets`. Rows at `padding_idx` count for nothing,
-    `per_sample_weights` (sums alone) weigh them. ValueError for arguments that do not fit each other.
+    The bags are the rows of a 2-D input, or the parts of a 1-D input that begin at `offsets`. Rows at `padding_idx`
+    count for nothing, `per_sample_weights` (sums alone) weigh them. ValueError for arguments that do not fit each
+    other.
     """
     if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
-        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same shape as "
-                         f"the input ({input.shape})")  # fmt: skip
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     bag_of, bags = _bags(input, offsets, include_last_offset)
@@ -142,8 +172,10 @@ def embedding_bag(input: Index, weight: Num, offsets=None, max_norm=None, norm_t
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                                  f"(got mode='{mode}').")  # fmt: skip
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}')."
+        )
     _no_sparse("embedding_bag", sparse)
     index = T.reshape(_checked("embedding_bag", input, weight), (-1,))
     index = T.slice(index, (slice(0, len(bag_of)),))  # what lies behind the last offset is in no bag
@@ -179,7 +211,8 @@ def _largest(found, place, bags, counted):
 
 @op(**_FUNCTIONAL)
 def one_hot(tensor: Index, num_classes=-1):
-    """1 at each element's place along a new last dimension of `num_classes`, 0 elsewhere; int64. -1 takes the largest element plus 1.
+    """1 at each element's place along a new last dimension of `num_classes`, 0 elsewhere; int64. -1 takes the largest
+    element plus 1.
 
     RuntimeError for other dtypes and for elements outside [0, num_classes).
     """
@@ -192,7 +225,14 @@ def one_hot(tensor: Index, num_classes=-1):
     if num_classes < 1 and tensor.numel() or num_classes < 0:
         raise RuntimeError("Class values must be non-negative and num_classes positive: got num_classes "
                            f"{num_classes} (one_hot)")  # fmt: skip
-    check_natural(tensor, num_classes, lambda i: RuntimeError("Class values must be non-negative." if i < 0 else
-                                                              f"Class values must be smaller than num_classes: got {i} of {num_classes}."))  # fmt: skip
+    check_natural(
+        tensor,
+        num_classes,
+        lambda i: RuntimeError(
+            "Class values must be non-negative."
+            if i < 0
+            else f"Class values must be smaller than num_classes: got {i} of {num_classes}."
+        ),
+    )
     classes = from_host(tensor, np.arange(num_classes))
     return T.astype(T.eq(T.unsqueeze(tensor, (tensor.ndim,)), classes), int64)

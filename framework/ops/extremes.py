@@ -1,4 +1,6 @@
-"""Largest and smallest elements, and where they are. nan counts as larger and as smaller than everything; ties: see each."""
+"""Largest and smallest elements, and where they are. nan counts as larger and as smaller than everything; ties: see
+each.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ largest, smallest, where_largest, where_smallest = T.max, T.min, T.argmax, T.arg
 
 def _whole(name, input, reduce):
     if not input.numel():
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-                           "'dim' argument.")  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
     return reduce(input, None, False)
 
 
@@ -60,21 +64,23 @@ def _extreme(name, input, dim, keepdim, other, pair, reduce, elementwise):
 
 
 @op(composite=True)
-def max(input: Num, dim=None, keepdim=False, *, other=None):  # noqa: F811
-    """The largest element; with `dim`, (values, indices) of the largest along it; with another tensor, the larger of each two.
+def max(input: Num, dim=None, keepdim=False, *, other=None):
+    """The largest element; with `dim`, (values, indices) of the largest along it; with another tensor, the larger of
+    each two.
 
-    Gradients: of all elements, ties share evenly; along `dim`, the element that `indices` names has it all; of two, halves.
-    RuntimeError for no elements.
+    Gradients: of all elements, ties share evenly; along `dim`, the element that `indices` names has it all; of two,
+    halves. RuntimeError for no elements.
     """
     return _extreme("max", input, dim, keepdim, other, largest, T.amax, T.maximum)
 
 
 @op(composite=True)
-def min(input: Num, dim=None, keepdim=False, *, other=None):  # noqa: F811
-    """The smallest element; with `dim`, (values, indices) of the smallest along it; with another tensor, the smaller of each two.
+def min(input: Num, dim=None, keepdim=False, *, other=None):
+    """The smallest element; with `dim`, (values, indices) of the smallest along it; with another tensor, the smaller of
+    each two.
 
-    Gradients: of all elements, ties share evenly; along `dim`, the element that `indices` names has it all; of two, halves.
-    RuntimeError for no elements.
+    Gradients: of all elements, ties share evenly; along `dim`, the element that `indices` names has it all; of two,
+    halves. RuntimeError for no elements.
     """
     return _extreme("min", input, dim, keepdim, other, smallest, T.amin, T.minimum)
 
@@ -91,14 +97,18 @@ def _where(name, input, dim, keepdim, find):
 
 
 @op(composite=True)
-def argmax(input: Num, dim=None, keepdim=False):  # noqa: F811
-    """Where the largest element is: along `dim`, or in row-major order of all. The first of several; nan is the largest."""
+def argmax(input: Num, dim=None, keepdim=False):
+    """Where the largest element is: along `dim`, or in row-major order of all. The first of several; nan is the
+    largest.
+    """
     return _where("argmax", input, dim, keepdim, where_largest)
 
 
 @op(composite=True)
-def argmin(input: Num, dim=None, keepdim=False):  # noqa: F811
-    """Where the smallest element is: along `dim`, or in row-major order of all. The first of several; nan is the smallest."""
+def argmin(input: Num, dim=None, keepdim=False):
+    """Where the smallest element is: along `dim`, or in row-major order of all. The first of several; nan is the
+    smallest.
+    """
     return _where("argmin", input, dim, keepdim, where_smallest)
 
 
@@ -113,7 +123,9 @@ def aminmax(input: Num, *, dim=None, keepdim=False):
         if input.ndim and not input.shape[dim]:
             raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
     elif not input.numel():
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     return AMINMAX(T.amin(input, dim, keepdim), T.amax(input, dim, keepdim))
 
 

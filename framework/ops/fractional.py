@@ -17,7 +17,9 @@ LETTERS = {2: "HW", 3: "THW"}
 def _each(value, dims, name):
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
     if len(values) != dims:
-        raise ValueError(f"fractional_max_pool{dims}d requires {name} to either be one number or a tuple of {dims}, got {value}")
+        raise ValueError(
+            f"fractional_max_pool{dims}d requires {name} to either be one number or a tuple of {dims}, got {value}"
+        )
     return values
 
 
@@ -38,7 +40,9 @@ def _places(samples, sizes, new, kernel):
     planes, dims = samples.shape
     index = np.zeros((planes, *[1] * (2 * dims)), "int64")
     for d in range(dims):
-        draw = samples[:, dims - 1 - d] if dims == 2 else samples[:, d]  # images: the first number is that of the columns
+        draw = (
+            samples[:, dims - 1 - d] if dims == 2 else samples[:, d]
+        )  # images: the first number is that of the columns
         ways = _starts(draw, sizes[d], new[d], kernel[d])[:, :, None] + np.arange(kernel[d])
         shape = [planes, *[1] * (2 * dims)]
         shape[1 + d], shape[1 + dims + d] = new[d], kernel[d]
@@ -55,7 +59,9 @@ def _pooled(dims, input, kernel_size, output_size, output_ratio, samples):
         raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input.shape)}")
     sizes, lead = tuple(input.shape[-dims:]), tuple(input.shape[:-dims])
     if 0 in input.shape[1 - input.ndim :]:
-        raise RuntimeError(f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+        )
     if output_size is None:
         ratios = _each(output_ratio, dims, "output_ratio")
         new = tuple(int(n * r) for n, r in zip(sizes, ratios, strict=True))
@@ -64,14 +70,16 @@ def _pooled(dims, input, kernel_size, output_size, output_ratio, samples):
     for letter, size, n, k in zip(LETTERS[dims], sizes, new, kernel, strict=True):
         if n < 1 or n + k - 1 > size:
             raise RuntimeError(
-                f"{name}: pool size {kernel} too large relative to input size {sizes}: along {letter} {n} windows of {k} do not fit in "
-                f"{size}"
+                f"{name}: pool size {kernel} too large relative to input size {sizes}: along {letter} {n} windows of "
+                f"{k} do not fit in {size}"
             )
     batch, channels = (1, *lead)[-2:]
     if samples is None:
         samples = PUBLIC[""]["rand"](batch, channels, dims, dtype=input.dtype, device=input.device)
     if tuple(samples.shape) != (batch, channels, dims):
-        raise RuntimeError(f"{name}: Expect _random_samples of shape {(batch, channels, dims)}, got {tuple(samples.shape)}")
+        raise RuntimeError(
+            f"{name}: Expect _random_samples of shape {(batch, channels, dims)}, got {tuple(samples.shape)}"
+        )
     planes, area = prod(lead), prod(kernel)
     places = _places(np.asarray(to_host(samples)).reshape(planes, dims), sizes, new, kernel)
     values = T.gather(T.reshape(input, (planes, prod(sizes))), 1, from_host(input, places.reshape(planes, -1)))
@@ -85,7 +93,9 @@ def _pooled(dims, input, kernel_size, output_size, output_ratio, samples):
 def _define(dims):
     size = "(N, C, H, W) or (C, H, W)" if dims == 2 else "(N, C, D, H, W) or (C, D, H, W)"
 
-    def with_indices(input: Num, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    def with_indices(
+        input: Num, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
         return _pooled(dims, input, kernel_size, output_size, output_ratio, _random_samples)
 
     def plain(input: Num, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
@@ -93,9 +103,9 @@ def _define(dims):
         return found if return_indices else found[0]
 
     doc = (
-        f"The largest value of windows of `kernel_size` over {size}, at places drawn for each plane so that the output has\n"
-        f"    `output_size`, or `output_ratio` of the input; {{}}.\n\n"
-        f"    `_random_samples` (N, C, {dims}) are the numbers in [0, 1) to use. ValueError, RuntimeError for sizes that do not fit."
+        f"The largest value of windows of `kernel_size` over {size}, at places drawn for each plane so that the "
+        "output has\n    `output_size`, or `output_ratio` of the input; {}.\n\n    `_random_samples` (N, C, "
+        f"{dims}) are the numbers in [0, 1) to use. ValueError, RuntimeError for sizes that do not fit."
     )
     for name, function, says in (
         (f"fractional_max_pool{dims}d_with_indices", with_indices, "with their places in the plane"),

@@ -33,7 +33,9 @@ def getitem(self, key):
     kind = type(key)
     if kind is int and shape and 0 <= key < shape[0]:
         return slice_(self, (key,))
-    if kind is slice and key.step is None and shape and self.backend.aliasing:  # the library's own rules for these are PyTorch's
+    if (
+        kind is slice and key.step is None and shape and self.backend.aliasing
+    ):  # the library's own rules for these are PyTorch's
         start, stop = key.start, key.stop
         if (start is None or type(start) is int) and (stop is None or type(stop) is int):
             return slice_(self, (key,))

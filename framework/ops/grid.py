@@ -22,8 +22,9 @@ MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "refle
 def _warn_align(align_corners):
     if align_corners is None:
         warnings.warn(
-            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
             UserWarning,
             stacklevel=4,
         )
@@ -124,25 +125,28 @@ def _sampled(input, grid, mode, padding, align):
 def _check(input, grid, mode):
     if input.dtype is not grid.dtype:
         raise RuntimeError(
-            f"grid_sampler(): expected input and grid to have same dtype, but input has {input.dtype} and grid has {grid.dtype}"
+            f"grid_sampler(): expected input and grid to have same dtype, but input has {input.dtype} and grid has "
+            f"{grid.dtype}"
         )
     if input.ndim not in (4, 5) or input.ndim != grid.ndim:
         raise RuntimeError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with "
+            f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(input.shape)} and grid "
-            f"with sizes {list(grid.shape)}"
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if grid.shape[-1] != input.ndim - 2:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes {list(grid.shape)}"
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
         )
     if min(input.shape[2:]) <= 0:
         raise RuntimeError(
-            f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)}"
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{list(input.shape)}"
         )
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
@@ -152,9 +156,10 @@ def _check(input, grid, mode):
 def grid_sample(input: Num, grid: Num, mode="bilinear", padding_mode="zeros", align_corners=None):
     """The values of input (N, C, H, W) at the places grid (N, H', W', 2), or with a depth before: (N, C, H', W').
 
-    Between pixels by `mode` bilinear, nearest or bicubic (images only); outside by `padding_mode` zeros, border or reflection.
-    -1 and 1 are the outer edges of the edge pixels, or their centres with `align_corners`. A place that is NaN gets zeros.
-    The grid has no gradient where a place is cut off, nor in mode nearest.
+    Between pixels by `mode` bilinear, nearest or bicubic (images only); outside by `padding_mode` zeros, border or
+    reflection.
+    -1 and 1 are the outer edges of the edge pixels, or their centres with `align_corners`. A place that is NaN gets
+    zeros. The grid has no gradient where a place is cut off, nor in mode nearest.
 
     ValueError for another mode, RuntimeError for shapes and dtypes that do not fit.
     """
@@ -181,9 +186,11 @@ def _centres(size, align):
 
 @op(composite=True, spaces=("nn.functional",), method=False)
 def affine_grid(theta: Num, size, align_corners=None):
-    """The grid for `grid_sample` that maps each pixel of an output of `size` (N, C, H, W) by theta (N, 2, 3): (N, H, W, 2).
+    """The grid for `grid_sample` that maps each pixel of an output of `size` (N, C, H, W) by theta (N, 2, 3): (N, H, W,
+    2).
 
-    Or with a depth, by theta (N, 3, 4). ValueError for shapes that do not fit, NotImplementedError for other numbers of dimensions.
+    Or with a depth, by theta (N, 3, 4). ValueError for shapes that do not fit, NotImplementedError for other numbers of
+    dimensions.
     """
     align = _warn_align(align_corners)
     if not theta.dtype.is_floating_point:
@@ -192,16 +199,18 @@ def affine_grid(theta: Num, size, align_corners=None):
     rank = len(size) - 2
     if rank not in (2, 3):
         raise NotImplementedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{size}."
         )
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (rank, rank + 1):
         raise ValueError(
-            f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} for size {size}. Got {theta.shape}."
+            f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} for size {size}. Got "
+            f"{theta.shape}."
         )
     if align and min(size[2:]) == 1:
         warnings.warn(
-            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an "
-            "intended use case of affine_grid. See the documentation of affine_grid for details.",
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
             UserWarning,
             stacklevel=3,
         )

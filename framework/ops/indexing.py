@@ -172,8 +172,8 @@ def scatter_prod(xp, input: Num, dim: Dim, index: Index, src: Num):
 # ------------------------------------------------------------------------------------------------------- where not zero
 def _no_batch(fn, size, flags, args):
     raise RuntimeError(
-        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between examples, "
-        "so there is no result of one shape. Use torch.where, or assign through the mask."
+        "vmap: the number of elements that are not zero (x[mask], nonzero, masked_select) may differ between "
+        "examples, so there is no result of one shape. Use torch.where, or assign through the mask."
     )
 
 

@@ -17,11 +17,20 @@ def _joinable(tensors, dim, sizes=None):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {tensors[0].ndim} and {t.ndim}")
         for d, (n, m) in enumerate(zip(tensors[0].shape, t.shape, strict=True)):
             if d != dim and n != m:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor number "
-                                   f"{next(i for i, x in enumerate(tensors) if x is t)} in the list.")  # fmt: skip
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
+                    f"tensor number {next(i for i, x in enumerate(tensors) if x is t)} in the list."
+                )
 
 
-@op(opaque=True, linear="jointly", exact=True, check=_joinable, vjp=(lambda xp, g, sizes, dim: _cut(xp, g, sizes, dim),), spaces=())
+@op(
+    opaque=True,
+    linear="jointly",
+    exact=True,
+    check=_joinable,
+    vjp=(lambda xp, g, sizes, dim: _cut(xp, g, sizes, dim),),
+    spaces=(),
+)
 def join(xp, tensors: Nums, dim: Dim, sizes):
     """Tensors of one rank put one after the other along `dim`, where they have `sizes`."""
     return xp.cat(tensors, dim)
@@ -42,7 +51,9 @@ def cat(tensors, dim=0):
     if not isinstance(tensors, (tuple, list)) or not tensors:
         if isinstance(tensors, (tuple, list)):
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-        raise TypeError(f"cat(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"cat(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     kept = [t for t in tensors if tuple(t.shape) != (0,)] or [tensors[0]]
     if len({t.ndim for t in kept}) > 1:
         _joinable(kept, 0)
@@ -58,6 +69,9 @@ def stack(tensors, dim=0):
     first = tuple(tensors[0].shape)
     for i, t in enumerate(tensors):
         if tuple(t.shape) != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t.shape)} at entry {i}")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t.shape)} at "
+                f"entry {i}"
+            )
     dim = wrap_dim(dim, len(first) + 1)
     return cat([T.unsqueeze(t, (dim,)) for t in tensors], dim)

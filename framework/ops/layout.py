@@ -68,7 +68,9 @@ def contiguous(input: Num, memory_format=contiguous_format):
 
 
 def converted(input: Tensor, memory_format) -> Tensor:
-    """The tensor itself if it has exactly the strides of a memory format, also along dimensions of size 1, else a copy that has."""
+    """The tensor itself if it has exactly the strides of a memory format, also along dimensions of size 1, else a copy
+    that has.
+    """
     if memory_format is None or memory_format is preserve_format:
         return input
     order = order_of(memory_format, input.ndim)
@@ -79,7 +81,8 @@ def converted(input: Tensor, memory_format) -> Tensor:
 def clone(input: Num, *, memory_format=preserve_format):
     """A copy with history: its gradient goes to `input`.
 
-    memory_format: `preserve_format` keeps the order in memory of a tensor without gaps or overlap, and makes others contiguous.
+    memory_format: `preserve_format` keeps the order in memory of a tensor without gaps or overlap, and makes others
+    contiguous.
     """
     if memory_format is None or memory_format is preserve_format:
         if input.level is None and not input.backend.aliasing and input._view is not None:
@@ -113,8 +116,10 @@ def as_strided(input: Num, size, stride, storage_offset=None):
     last = offset + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)]) if 0 not in size else -1
     if last >= count:
         item = input.element_size()
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} requiring "
-                           f"a storage size of {(last + 1) * item} are out of bounds for storage of size {count * item}")  # fmt: skip
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+            f"requiring a storage size of {(last + 1) * item} are out of bounds for storage of size {count * item}"
+        )
     geometry = tuple(input.shape), own[0], own[1], count, input.level is None and self_overlapping(input)
     return T.strided(input, size, stride, offset - own[1], geometry)
 

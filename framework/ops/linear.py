@@ -6,7 +6,7 @@ from math import prod
 
 from framework.core.promotion import c_type_name
 from framework.core.shape import broadcast_shapes
-from framework.dispatch.registry import T, attach, op
+from framework.dispatch.registry import T, op
 from framework.dispatch.schema import Num
 
 
@@ -21,14 +21,18 @@ def same_dtype(name, input, other):
 def check_dot(a, b):
     """RuntimeError if vectors of sizes a and b have no inner product."""
     if a != b:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but got "
-                           f"{a} and {b} elements respectively")  # fmt: skip
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but "
+            f"got {a} and {b} elements respectively"
+        )
 
 
 def check_mv(rows, columns, size, input=None):
     """RuntimeError if a matrix cannot be applied to a vector of that size."""
     if columns != size:
-        raise RuntimeError(f"size mismatch, got input ({rows if input is None else input}), mat ({rows}x{columns}), vec ({size})")
+        raise RuntimeError(
+            f"size mismatch, got input ({rows if input is None else input}), mat ({rows}x{columns}), vec ({size})"
+        )
 
 
 def check_mm(m, n, name="matmul"):
@@ -47,7 +51,11 @@ def _fits(input, other):
     elif len(b) == 1:
         check_mv(prod(a[:-1]), a[-1], *b)
     else:
-        check_mm((1, *a)[-2:] if len(a) == 1 else (prod(a[:-1]) if len(b) == 2 else a[-2], a[-1]), b[-2:], f"matmul of {list(a)} and {list(b)}")
+        check_mm(
+            (1, *a)[-2:] if len(a) == 1 else (prod(a[:-1]) if len(b) == 2 else a[-2], a[-1]),
+            b[-2:],
+            f"matmul of {list(a)} and {list(b)}",
+        )
         broadcast_shapes([a[:-2], b[:-2]], "batches of matmul")
 
 
@@ -93,20 +101,28 @@ def _batch(fn, size, flags, args):
     if column:
         right = T.unsqueeze(right, (right.ndim,))
     rank = max(*ranks, 2)
-    wide = [T.reshape(a, (size, *[1] * (rank - a.ndim + 1), *a.shape[1:])) if f else a for a, f in zip((left, right), flags, strict=True)]
+    wide = [
+        T.reshape(a, (size, *[1] * (rank - a.ndim + 1), *a.shape[1:])) if f else a
+        for a, f in zip((left, right), flags, strict=True)
+    ]
     out = fn(*wide)
     if column:
         out = T.squeeze(out, (out.ndim - 1,))
     return T.squeeze(out, (out.ndim - (1 if column else 2),)) if row else out
 
 
-@op(opaque=True, linear="each", batch=_batch, spaces=("", "linalg"), accept="iufc", check=_fits, vjp=(left_vjp, right_vjp))
+@op(
+    opaque=True,
+    linear="each",
+    batch=_batch,
+    spaces=("", "linalg"),
+    accept="iufc",
+    check=_fits,
+    vjp=(left_vjp, right_vjp),
+)
 def matmul(xp, input: Num, other: Num):
     """The matrix product by NumPy's rules: vectors, matrices, stacks of matrices that broadcast.
 
     Operands have one dtype. RuntimeError for sizes that do not fit, two dtypes, and 0-d tensors.
     """
     return xp.matmul(input, other)
-
-
-attach(__matmul__=matmul, __rmatmul__=lambda self, other: matmul(other, self))

@@ -18,7 +18,10 @@ def reduction_of(reduction, size_average=None, reduce=None):
     """The name of the reduction, also from the two older arguments; ValueError for one that does not exist."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4)
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=4,
+        )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -40,8 +43,11 @@ def _weighted(loss, weight, input, reduction, mean_of_weights):
 
 def _same_size(name, input, target):
     if tuple(target.shape) != tuple(input.shape):
-        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-                      f"incorrect results due to broadcasting. Please ensure they have the same size. ({name})", stacklevel=4)  # fmt: skip
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            f"likely lead to incorrect results due to broadcasting. Please ensure they have the same size. ({name})",
+            stacklevel=4,
+        )
 
 
 # ---------------------------------------------------------------- distances
@@ -87,7 +93,9 @@ def smooth_l1_loss(input: Num, target: Num, size_average=None, reduce=None, redu
 
 @op(**FUNCTIONAL)
 def huber_loss(input: Num, target: Num, reduction="mean", delta=1.0, weight=None):
-    """d^2 / 2 where |d| < delta, else delta (|d| - delta / 2); d = input - target (Huber 1964). RuntimeError unless delta > 0."""
+    """d^2 / 2 where |d| < delta, else delta (|d| - delta / 2); d = input - target (Huber 1964). RuntimeError unless
+    delta > 0.
+    """
     _same_size("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -99,13 +107,17 @@ def huber_loss(input: Num, target: Num, reduction="mean", delta=1.0, weight=None
 
 @op(**FUNCTIONAL)
 def kl_div(input: Num, target: Num, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target (log(target) - input), input a log-probability; with `log_target` the target, too. Zeros of the target count as 0.
+    """target (log(target) - input), input a log-probability; with `log_target` the target, too. Zeros of the target
+    count as 0.
 
     The reduction "batchmean" divides the sum by the first size.
     """
     if size_average is None and reduce is None and reduction == "mean":
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by "
-                      "the batch size, and aligns with the KL div math definition.", stacklevel=3)  # fmt: skip
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
+            "divides only by the batch size, and aligns with the KL div math definition.",
+            stacklevel=3,
+        )
     per_batch = reduction == "batchmean"
     reduction = reduction_of("sum" if per_batch else reduction, size_average, reduce)
     if log_target:
@@ -133,8 +145,10 @@ def binary_cross_entropy(input: Num, target: Num, weight: Num = None, size_avera
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if tuple(target.shape) != tuple(input.shape):
-        raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please "
-                         "ensure they have the same size.")  # fmt: skip
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
     inside = input.detach()
     if input.level is None and bool(T.any((inside < 0) | (inside > 1))):
         raise RuntimeError("all elements of input should be between 0 and 1 (binary_cross_entropy)")
@@ -143,8 +157,15 @@ def binary_cross_entropy(input: Num, target: Num, weight: Num = None, size_avera
 
 
 @op(composite=True, spaces=("nn.functional", ""), method=False)
-def binary_cross_entropy_with_logits(input: Num, target: Num, weight: Num = None, size_average=None, reduce=None, reduction="mean",
-                                     pos_weight: Num = None):  # fmt: skip
+def binary_cross_entropy_with_logits(
+    input: Num,
+    target: Num,
+    weight: Num = None,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+    pos_weight: Num = None,
+):
     """`binary_cross_entropy` of sigmoid(input) without its overflow; `pos_weight` weighs the term of the target.
 
     ValueError for a target of another size.
@@ -167,9 +188,11 @@ def _reduction(reduction, size_average, reduce):
 
 
 @op(composite=True, spaces=("nn.functional", ""), method=False)
-def poisson_nll_loss(input: Num, target: Num, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
-    """exp(input) - target input, or without `log_input` input - target log(input + eps); `full` adds Stirling's approximation
-    target log(target) - target + log(2 pi target) / 2 where target > 1."""
+def poisson_nll_loss(
+    input: Num, target: Num, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
+    """exp(input) - target input, or without `log_input` input - target log(input + eps); `full` adds Stirling's
+    approximation target log(target) - target + log(2 pi target) / 2 where target > 1."""
     reduction = _reduction(reduction, size_average, reduce)
     loss = T.exp(input) - target * input if log_input else input - target * T.log(input + eps)
     if full:
@@ -182,10 +205,11 @@ def poisson_nll_loss(input: Num, target: Num, log_input=True, full=False, size_a
 
 @op(**FUNCTIONAL)
 def gaussian_nll_loss(input: Num, target: Num, var, full=False, eps=1e-6, reduction="mean"):
-    """(log(v) + (input - target)^2 / v) / 2, v = max(var, eps); `full` adds log(2 pi) / 2. The gradient of var passes the maximum.
+    """(log(v) + (input - target)^2 / v) / 2, v = max(var, eps); `full` adds log(2 pi) / 2. The gradient of var passes
+    the maximum.
 
-    `var` has the input's shape, that shape without its last dimension or with one dimension of size 1, or is a number. ValueError for
-    other shapes and negative entries.
+    `var` has the input's shape, that shape without its last dimension or with one dimension of size 1, or is a number.
+    ValueError for other shapes and negative entries.
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
@@ -229,7 +253,9 @@ def soft_margin_loss(input: Num, target: Num, size_average=None, reduce=None, re
 
 
 @op(composite=True, spaces=("nn.functional", ""), method=False)
-def margin_ranking_loss(input1: Num, input2: Num, target: Num, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Num, input2: Num, target: Num, margin=0, size_average=None, reduce=None, reduction="mean"
+):
     """max(0, -target (input1 - input2) + margin). RuntimeError for different numbers of dimensions."""
     reduction = _reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -239,14 +265,18 @@ def margin_ranking_loss(input1: Num, input2: Num, target: Num, margin=0, size_av
 
 
 @op(composite=True, spaces=("nn.functional", ""), method=False)
-def cosine_embedding_loss(input1: Num, input2: Num, target: Num, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """1 - cos where target = 1, max(0, cos - margin) where target = -1, 0 elsewhere; cos the cosine of the angle between the vectors
-    along the last dimension. RuntimeError for shapes that do not fit."""
+def cosine_embedding_loss(
+    input1: Num, input2: Num, target: Num, margin=0, size_average=None, reduce=None, reduction="mean"
+):
+    """1 - cos where target = 1, max(0, cos - margin) where target = -1, 0 elsewhere; cos the cosine of the angle
+    between the vectors along the last dimension. RuntimeError for shapes that do not fit."""
     reduction = _reduction(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported (cosine_embedding_loss)")
     if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
-        kind = "1D target tensor expects 2D input tensors" if target.ndim else "0D target tensor expects 1D input tensors"
+        kind = (
+            "1D target tensor expects 2D input tensors" if target.ndim else "0D target tensor expects 1D input tensors"
+        )
         raise RuntimeError(f"{kind}, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
     last = (target.ndim,)
     tiny = 1e-12
@@ -258,15 +288,20 @@ def cosine_embedding_loss(input1: Num, input2: Num, target: Num, margin=0, size_
 
 
 @op(**FUNCTIONAL)
-def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance; with `swap` the smaller of the distances to the
-    negative. ValueError for other reductions and unless margin > 0, RuntimeError for different numbers of dimensions."""
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance; with `swap` the smaller of the
+    distances to the negative. ValueError for other reductions and unless margin > 0, RuntimeError for different numbers
+    of dimensions."""
     reduction = reduction_of(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-                           f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")  # fmt: skip
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     distance = distance_function or T.pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -275,9 +310,17 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
 
 
 @op(composite=True, spaces=("nn.functional", ""), method=False)
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None,
-                        reduction="mean"):  # fmt: skip
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
     """`triplet_margin_with_distance_loss` with the `p`-norm of the difference plus eps."""
     reduction = _reduction(reduction, size_average, reduce)
-    return triplet_margin_with_distance_loss(anchor, positive, negative, margin=margin, swap=swap, reduction=reduction,
-                                             distance_function=lambda a, b: T.pairwise_distance(a, b, p, eps))  # fmt: skip
+    return triplet_margin_with_distance_loss(
+        anchor,
+        positive,
+        negative,
+        margin=margin,
+        swap=swap,
+        reduction=reduction,
+        distance_function=lambda a, b: T.pairwise_distance(a, b, p, eps),
+    )

@@ -63,31 +63,43 @@ variance, deviation = T.var, T.std
 
 
 def _given(name, input, dim, unbiased, correction):
-    """(dims or None, correction) of the two ways to call: `var(dim, unbiased)` or `var(dim, correction=)`; `var(False)` too."""
+    """(dims or None, correction) of the two ways to call: `var(dim, unbiased)` or `var(dim, correction=)`; `var(False)`
+    too.
+    """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if input.dtype.category < 2:
-        raise RuntimeError(f"{name}(): std and var only support floating point and complex dtypes, got {scalar_type_name(input.dtype)}")
+        raise RuntimeError(
+            f"{name}(): std and var only support floating point and complex dtypes, got {scalar_type_name(input.dtype)}"
+        )
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}(): give unbiased or correction, not both")
     correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
     dim = None if dim is None or dim == () or dim == [] else wrap_dims(dim, input.ndim)
     if _freedom(tuple(input.shape), dim, correction) <= 0:
-        warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-                      "divided by output numel).", UserWarning, stacklevel=4)  # fmt: skip
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
     return dim, correction
 
 
 @op(composite=True)
-def var(input: Num, dim=None, unbiased=None, keepdim=False, *, correction=None):  # noqa: F811
-    """The variance over `dim` (all by default): squared distances from the mean over the count less `correction` (1)."""
+def var(input: Num, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance over `dim` (all by default): squared distances from the mean over the count less `correction`
+    (1).
+    """
     dim, correction = _given("var", input, dim, unbiased, correction)
     return variance(input, dim, correction, keepdim)
 
 
 @op(composite=True)
-def std(input: Num, dim=None, unbiased=None, keepdim=False, *, correction=None):  # noqa: F811
-    """The standard deviation over `dim` (all by default), with the count less `correction` (1). Its gradient is 0 where it is 0."""
+def std(input: Num, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation over `dim` (all by default), with the count less `correction` (1). Its gradient is 0 where
+    it is 0.
+    """
     dim, correction = _given("std", input, dim, unbiased, correction)
     return deviation(input, dim, correction, keepdim)
 
@@ -109,12 +121,19 @@ def std_mean(input: Num, dim=None, unbiased=None, keepdim=False, *, correction=N
 # ---------------------------------------------------------------- covariance
 def _weights(name, w, count, integral):
     if w.ndim > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions"
+        )
     if integral != (w.dtype.category < 2) or integral and not w.dtype.category:
-        raise RuntimeError(f"cov(): expected {name} to have {'integral' if integral else 'floating point'} dtype but got {name} with "
-                           f"{scalar_type_name(w.dtype)} dtype")  # fmt: skip
+        raise RuntimeError(
+            f"cov(): expected {name} to have {'integral' if integral else 'floating point'} dtype but got {name} with "
+            f"{scalar_type_name(w.dtype)} dtype"
+        )
     if w.numel() != count:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != {count}")
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{w.numel()} != {count}"
+        )
     if count and bool(T.any(T.lt(w, 0))):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
@@ -123,11 +142,13 @@ def _weights(name, w, count, integral):
 def cov(input: Num, *, correction=1, fweights=None, aweights=None):
     """The covariance matrix of the rows of `input`, whose columns are observations.
 
-    fweights: how often each observation was made, integers; aweights: how much each counts. The sum of weights less `correction`
-    divides (with both kinds, less `correction` times the mean of aweights).
+    fweights: how often each observation was made, integers; aweights: how much each counts. The sum of weights less
+    `correction` divides (with both kinds, less `correction` times the mean of aweights).
     """
     if input.ndim > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
     if input.dtype is bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = T.reshape(input, (1, -1)) if input.ndim < 2 else input
@@ -151,12 +172,19 @@ def cov(input: Num, *, correction=1, fweights=None, aweights=None):
         norm = T.sub(total, T.div(T.mul(T.sum(T.mul(w, aweights)), correction), total))
     if w is None:
         if norm <= 0:
-            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", UserWarning,
-                          stacklevel=3)  # fmt: skip
+            warnings.warn(
+                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+                "observations.",
+                UserWarning,
+                stacklevel=3,
+            )
         norm = float(norm) if norm > 0 else 0.0
     elif bool(T.le(norm, 0)):
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", UserWarning,
-                      stacklevel=3)  # fmt: skip
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            UserWarning,
+            stacklevel=3,
+        )
         norm = T.mul(norm, 0)
     centred = T.sub(x, mean)
     weighted = T.mul(centred, w) if w is not None else centred
@@ -169,7 +197,9 @@ def cov(input: Num, *, correction=1, fweights=None, aweights=None):
 def corrcoef(input: Num):
     """The correlation coefficients of the rows of `input`, whose columns are observations."""
     if input.ndim > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
     c = cov(input)
     if not c.ndim:
         return T.div(c, c)
@@ -223,7 +253,9 @@ def nansum(input: Num, dim=None, keepdim=False, *, dtype: Cast = None):
 def nanmean(input: Num, dim=None, keepdim=False, *, dtype: Cast = None):
     """The mean over `dim` of the elements that are not nan."""
     if input.dtype.category < 2:
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {scalar_type_name(input.dtype)}")
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {scalar_type_name(input.dtype)}"
+        )
     counted = T.logical_not(T.isnan(input))
     return T.div(T.sum(_numbers(input), dim, keepdim, dtype=dtype), T.sum(counted, dim, keepdim))
 

@@ -30,20 +30,25 @@ def _batched(query, key, value, key_padding_mask, attn_mask, heads):
     name = "For batched (3-D) `query`" if rank == 3 else "For unbatched (2-D) `query`"
     _require(
         key.ndim == value.ndim == rank,
-        f"{name}, expected `key` and `value` to be {rank}-D but found {key.ndim}-D and {value.ndim}-D tensors respectively",
+        f"{name}, expected `key` and `value` to be {rank}-D but found {key.ndim}-D and {value.ndim}-D tensors "
+        f"respectively",
     )
     if key_padding_mask is not None:
         _require(
             key_padding_mask.ndim == rank - 1,
-            f"{name}, expected `key_padding_mask` to be `None` or {rank - 1}-D but found {key_padding_mask.ndim}-D tensor instead",
+            f"{name}, expected `key_padding_mask` to be `None` or {rank - 1}-D but found "
+            f"{key_padding_mask.ndim}-D tensor instead",
         )
     if attn_mask is not None:
         _require(
-            attn_mask.ndim in (2, 3), f"{name}, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor instead"
+            attn_mask.ndim in (2, 3),
+            f"{name}, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor instead",
         )
         shape = (heads, query.shape[0], key.shape[0])
         if rank == 2 and attn_mask.ndim == 3:
-            _require(tuple(attn_mask.shape) == shape, f"Expected `attn_mask` shape to be {shape} but got {attn_mask.shape}")
+            _require(
+                tuple(attn_mask.shape) == shape, f"Expected `attn_mask` shape to be {shape} but got {attn_mask.shape}"
+            )
     return rank == 3
 
 
@@ -59,7 +64,9 @@ def additive_mask(mask, name, other, other_name, like):
     )
     if other is not None and other.dtype is not mask.dtype:
         warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", UserWarning, stacklevel=3
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+            UserWarning,
+            stacklevel=3,
         )
     if mask.dtype is not bool_:
         return mask
@@ -90,7 +97,7 @@ def _check_mask(mask, size, heads):
 
 
 def _one_more(x, row, rank):
-    """Keys or values (..., S, Eh) with one more, or a mask (..., S) with one more place that may be seen (`row` None)."""
+    """Keys or values (..., S, Eh) with one more, or a mask (..., S) with one more visible place (`row` None)."""
     if x is None:
         return None
     if row is None:
@@ -116,7 +123,8 @@ def _check_weights(key, value, in_proj_weight, separate):
         _require(in_proj_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
         return in_proj_weight
     _require(
-        key.shape[:2] == value.shape[:2], f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+        key.shape[:2] == value.shape[:2],
+        f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
     )
     for letter, weight in zip("qkv", separate, strict=True):
         _require(weight is not None, f"use_separate_proj_weight is True but {letter}_proj_weight is None")
@@ -134,15 +142,37 @@ def _attend(q, k, v, mask, dropout_p):
 
 @op(composite=True, spaces=("nn.functional",), method=False)
 def multi_head_attention_forward(
-    query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p,
-    out_proj_weight, out_proj_bias, training=True, key_padding_mask=None, need_weights=True, attn_mask=None,
-    use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None,
-    average_attn_weights=True, is_causal=False,
-):  # fmt: skip
+    query,
+    key,
+    value,
+    embed_dim_to_check,
+    num_heads,
+    in_proj_weight,
+    in_proj_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_proj_weight,
+    out_proj_bias,
+    training=True,
+    key_padding_mask=None,
+    need_weights=True,
+    attn_mask=None,
+    use_separate_proj_weight=False,
+    q_proj_weight=None,
+    k_proj_weight=None,
+    v_proj_weight=None,
+    static_k=None,
+    static_v=None,
+    average_attn_weights=True,
+    is_causal=False,
+):
     """What `nn.MultiheadAttention` computes, from its parameters: (output (L, N, E), weights (N, L, S) or None).
 
-    query (L, N, E), key (S, N, E), value (S, N, E), or all without N. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N heads, L,
-    S) are True where a key may NOT be seen, or are added to the scores. Without `average_attn_weights` weights are (N, heads, L, S).
+    query (L, N, E), key (S, N, E), value (S, N, E), or all without N. `key_padding_mask` (N, S) and `attn_mask` (L,
+    S) or (N heads, L, S) are True where a key may NOT be seen, or are added to the scores. Without
+    `average_attn_weights` weights are (N, heads, L, S).
 
     AssertionError and RuntimeError for shapes and dtypes that do not fit.
     """
@@ -180,7 +210,9 @@ def multi_head_attention_forward(
         _require(bias_k is not None, "bias_v is set but bias_k is None")
         _require(static_k is None, "bias cannot be added to static key.")
         _require(static_v is None, "bias cannot be added to static value.")
-        k, v = (_one_more(x, _heads(T.reshape(b, (1, 1, size)), 1, num_heads), 4) for x, b in ((k, bias_k), (v, bias_v)))
+        k, v = (
+            _one_more(x, _heads(T.reshape(b, (1, 1, size)), 1, num_heads), 4) for x, b in ((k, bias_k), (v, bias_v))
+        )
         mask, padding = _one_more(mask, None, 4), _one_more(padding, None, 2)
     if add_zero_attn:
         zero = T.full((1, 1, 1, head_dim), 0, T.like(k))
@@ -188,7 +220,8 @@ def multi_head_attention_forward(
         mask, padding = _one_more(mask, None, 4), _one_more(padding, None, 2)
     if padding is not None:
         _require(
-            tuple(padding.shape) == (batch, k.shape[2]), f"expecting key_padding_mask shape of {Size((batch, k.shape[2]))}, but got {padding.shape}"
+            tuple(padding.shape) == (batch, k.shape[2]),
+            f"expecting key_padding_mask shape of {Size((batch, k.shape[2]))}, but got {padding.shape}",
         )
         padding = T.reshape(padding, (batch, 1, 1, k.shape[2]))
         mask = padding if mask is None else mask + padding

@@ -1,4 +1,6 @@
-"""Normalisation. All but RMS norm stand on one formula, `standardize`; half types compute in float32 and round once, at the end."""
+"""Normalisation. All but RMS norm stand on one formula, `standardize`; half types compute in float32 and round once, at
+the end.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def _count(x, dims):
 
 
 def _standardize_vjp(xp, g, out, var, shape, dims, eps):
-    """Of out = (x - mean) / sqrt(var + eps): (g - mean(g) - out mean(g out)) / sqrt(var + eps); mean and var add theirs."""
+    """Of out = (x - mean) / sqrt(var + eps): (g - mean(g) - out mean(g out)) / sqrt(var + eps); mean and var add
+    theirs.
+    """
     g_out, g_mean, g_var = g
     n = _count(out, dims)
     grad = None
@@ -35,14 +39,45 @@ def _standardize_vjp(xp, g, out, var, shape, dims, eps):
 
 
 @op(batch="dims", accept="f", spaces=(), outs=("out", "mean", "var"), diff_outs=("out", "mean", "var"), kernel=True,
-    vjp=(_standardize_vjp,))  # fmt: skip
+    kernel_vjp=True, vjp=(_standardize_vjp,))  # fmt: skip
 def standardize(xp, input: Num, dims: Dims, eps):
-    """((input - mean) / sqrt(var + eps), mean, var), the mean and the biased variance over `dims`, which stay as size 1."""
+    """((input - mean) / sqrt(var + eps), mean, var), the mean and the biased variance over `dims`, which stay as size
+    1.
+    """
     n = _count(input, dims)
     mean = xp.sum(input, dims, True) / n
     centred = input - mean
     var = xp.sum(centred * centred, dims, True) / n
     return centred * xp.rsqrt(var + eps), mean, var
+
+
+def _normalized_vjp(xp, g, input, weight, mean, var, dims, eps):
+    g_out, g_mean, g_var = g
+    out = (input - mean) * xp.rsqrt(var + eps)
+    inner = None if g_out is None else g_out * weight
+    grad = _standardize_vjp(xp, (inner, g_mean, g_var), out, var, tuple(input.shape), dims, eps)
+    return (grad, None, None) if g_out is None else (grad, g_out * out, g_out)  # the engine sums the last two
+
+
+@op(accept="f", spaces=(), outs=("out", "mean", "var"), diff_outs=("out", "mean", "var"), kernel=True, kernel_vjp=True,
+    vjp=_normalized_vjp)  # fmt: skip
+def normalized(xp, input: Num, weight: Num, bias: Num, dims: Dims, eps):
+    """`standardize`, its first result times weight plus bias, which broadcast to the input's shape."""
+    n = _count(input, dims)
+    mean = xp.sum(input, dims, True) / n
+    centred = input - mean
+    var = xp.sum(centred * centred, dims, True) / n
+    return centred * xp.rsqrt(var + eps) * weight + bias, mean, var
+
+
+def _normalized(input, weight, bias, shape, dims, eps):
+    """The input standardized over `dims`, times weight plus bias, both in `shape`; with the mean and the variance."""
+    x = _wide(input)
+    if weight is not None and bias is not None and x.dtype is weight.dtype is bias.dtype:
+        out, mean, var = normalized(x, T.reshape(weight, shape), T.reshape(bias, shape), dims, eps)
+        return T.astype(out, input.dtype), mean, var
+    out, mean, var = standardize(x, dims, eps)
+    return _scaled(out, weight, bias, shape, input.dtype), mean, var
 
 
 def _rms_vjp(xp, g, input, out, dims, eps):
@@ -97,16 +132,20 @@ def _follow(running: Tensor, value: Tensor, momentum: float) -> None:
 
 
 @op(**_FUNCTIONAL)
-def batch_norm(input: Num, running_mean, running_var, weight: Num = None, bias: Num = None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input: Num, running_mean, running_var, weight: Num = None, bias: Num = None, training=False, momentum=0.1, eps=1e-5
+):
     """(input - mean) / sqrt(var + eps) weight + bias for each channel (dimension 1) (Ioffe and Szegedy 2015).
 
-    In training mean and biased variance are those of the batch, and the running ones, where given, follow them by `momentum` (the
-    variance unbiased); otherwise the running ones are used. ValueError for one value per channel in training, RuntimeError for sizes
-    that do not fit.
+    In training mean and biased variance are those of the batch, and the running ones, where given, follow them by
+    `momentum` (the variance unbiased); otherwise the running ones are used. ValueError for one value per channel in
+    training, RuntimeError for sizes that do not fit.
     """
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm: input needs a dimension of channels, got shape {list(input.shape)}")
-    _check_channels("batch_norm", input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_channels(
+        "batch_norm", input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     shape, x = _per_channel(input), _wide(input)
     if not training:
         if running_mean is None or running_var is None:
@@ -117,7 +156,7 @@ def batch_norm(input: Num, running_mean, running_var, weight: Num = None, bias: 
         return _scaled(x, scale, shift if bias is None else shift + bias, shape, input.dtype)
     _check_batch("batch_norm", input.shape)
     dims = (0, *range(2, input.ndim))
-    out, mean, var = standardize(x, dims, eps)
+    out, mean, var = _normalized(input, weight, bias, shape, dims, eps)
     if running_mean is not None or running_var is not None:
         n = input.numel() // input.shape[1]
         with grad_enabled(False):
@@ -125,12 +164,20 @@ def batch_norm(input: Num, running_mean, running_var, weight: Num = None, bias: 
                 _follow(running_mean, mean.detach(), momentum)
             if running_var is not None:
                 _follow(running_var, var.detach() * (n / (n - 1)), momentum)
-    return _scaled(out, weight, bias, shape, input.dtype)
+    return out
 
 
 @op(**_FUNCTIONAL)
-def instance_norm(input: Num, running_mean=None, running_var=None, weight: Num = None, bias: Num = None, use_input_stats=True,
-                  momentum=0.1, eps=1e-5):  # fmt: skip
+def instance_norm(
+    input: Num,
+    running_mean=None,
+    running_var=None,
+    weight: Num = None,
+    bias: Num = None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+):
     """`batch_norm` of each channel of each example by itself; the running values follow the mean over the examples
     (Ulyanov et al. 2016). ValueError for one value per channel."""
     if not use_input_stats:
@@ -139,8 +186,12 @@ def instance_norm(input: Num, running_mean=None, running_var=None, weight: Num =
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     spatial = prod(input.shape[2:])
     if spatial == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape} (instance_norm)")
-    _check_channels("instance_norm", input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape} (instance_norm)"
+        )
+    _check_channels(
+        "instance_norm", input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     out, mean, var = standardize(_wide(input), tuple(range(2, input.ndim)), eps)
     with grad_enabled(False):
         if running_mean is not None:
@@ -155,7 +206,8 @@ def instance_norm(input: Num, running_mean=None, running_var=None, weight: Num =
 
 @op(composite=True, spaces=("", "nn.functional"), method=False)
 def group_norm(input: Num, num_groups, weight: Num = None, bias: Num = None, eps=1e-5):
-    """Each of `num_groups` groups of channels of each example standardized, then weight and bias for each channel (Wu and He 2018).
+    """Each of `num_groups` groups of channels of each example standardized, then weight and bias for each channel (Wu
+    and He 2018).
 
     RuntimeError for sizes that do not fit, ValueError for one value in a group.
     """
@@ -165,15 +217,19 @@ def group_norm(input: Num, num_groups, weight: Num = None, bias: Num = None, eps
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
-        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
-                           f"{list(shape)} and num_groups={num_groups}")  # fmt: skip
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of "
+                           f"shape {list(shape)} and num_groups={num_groups}")  # fmt: skip
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and tuple(t.shape) != (shape[1],):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                               f"{list(t.shape)} and input of shape {list(shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(t.shape)} and input of shape {list(shape)}"
+            )
     in_group = shape[1] // num_groups * prod(shape[2:])
     if shape[0] * in_group == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)} (group_norm)")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)} (group_norm)"
+        )
     out = standardize(T.reshape(_wide(input), (shape[0], num_groups, in_group)), (2,), eps)[0]
     return _scaled(T.reshape(out, shape), weight, bias, _per_channel(input), input.dtype)
 
@@ -182,30 +238,37 @@ def _last_dims(name, input, normalized_shape, **tensors):
     """The dimensions that `normalized_shape` names, checked against the input and the parameters."""
     size = tuple(normalized_shape)
     if not size:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-                           f"normalized_shape = {list(size)} ({name})")  # fmt: skip
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            f"normalized_shape = {list(size)} ({name})"
+        )
     for what, t in tensors.items():
         if t is not None and tuple(t.shape) != size:
-            raise RuntimeError(f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(t.shape)} and "
-                               f"normalized_shape = {list(size)} ({name})")  # fmt: skip
+            raise RuntimeError(
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(t.shape)} "
+                f"and normalized_shape = {list(size)} ({name})"
+            )
     if input.ndim < len(size) or tuple(input.shape[input.ndim - len(size) :]) != size:
-        raise RuntimeError(f"Given normalized_shape={list(size)}, expected input with shape [*, {', '.join(map(str, size))}], but got input of "
-                           f"size{list(input.shape)} ({name})")  # fmt: skip
+        raise RuntimeError(
+            f"Given normalized_shape={list(size)}, expected input with shape [*, {', '.join(map(str, size))}], but "
+            f"got input of size{list(input.shape)} ({name})"
+        )
     return tuple(range(input.ndim - len(size), input.ndim))
 
 
 @op(composite=True, spaces=("", "nn.functional"), method=False)
 def layer_norm(input: Num, normalized_shape, weight: Num = None, bias: Num = None, eps=1e-5):
-    """The last dimensions, which must be `normalized_shape`, standardized, then weight and bias of that shape (Ba et al. 2016)."""
+    """The last dimensions, which must be `normalized_shape`, standardized, then weight and bias of that shape (Ba et
+    al. 2016).
+    """
     dims = _last_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    out = standardize(_wide(input), dims, eps)[0]
-    return _scaled(out, weight, bias, tuple(normalized_shape), input.dtype)
+    return _normalized(input, weight, bias, tuple(normalized_shape), dims, eps)[0]
 
 
 @op(composite=True, spaces=("", "nn.functional"), method=False)
 def rms_norm(input: Num, normalized_shape, weight: Num = None, eps=None):
-    """input / sqrt(mean(input^2) + eps) over the last dimensions, which must be `normalized_shape`, times weight of that shape; eps is
-    the machine epsilon of the dtype unless given (Zhang and Sennrich 2019)."""
+    """input / sqrt(mean(input^2) + eps) over the last dimensions, which must be `normalized_shape`, times weight of
+    that shape; eps is the machine epsilon of the dtype unless given (Zhang and Sennrich 2019)."""
     dims = _last_dims("rms_norm", input, normalized_shape, weight=weight)
     x = _wide(input)
     if eps is None:
@@ -230,5 +293,8 @@ def local_response_norm(input: Num, size, alpha=1e-4, beta=0.75, k=1.0):
         return T.full((input.shape[0], n, *input.shape[2:]), 0, T.like(input))
 
     padded = T.cat((zeros(size // 2), square, zeros((size - 1) // 2)), 1)
-    total = sum([T.slice(padded, (slice(None), slice(i, i + channels))) for i in range(1, size)], T.slice(padded, (slice(None), slice(0, channels))))
+    total = sum(
+        [T.slice(padded, (slice(None), slice(i, i + channels))) for i in range(1, size)],
+        T.slice(padded, (slice(None), slice(0, channels))),
+    )
     return input / T.pow(total * (alpha / size) + k, beta)

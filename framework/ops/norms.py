@@ -43,9 +43,15 @@ def _norm_vjp(xp, g, input, out, shape, ord, dim, keepdim):
 
 @op(batch="dims", dtype="real", accept="fc", spaces=(), vjp=(_norm_vjp,))
 def vector_norm(xp, input: Num, ord, dim: Dims, keepdim):
-    """(sum of |x| ** ord) ** (1 / ord) over `dim`; the largest |x| for inf, the smallest for -inf, the count of non-zeros for 0."""
+    """(sum of |x| ** ord) ** (1 / ord) over `dim`; the largest |x| for inf, the smallest for -inf, the count of
+    non-zeros for 0.
+    """
     if ord == 2:
-        squares = xp.real(input) * xp.real(input) + xp.imag(input) * xp.imag(input) if xp.dtype_of(input).is_complex else input * input
+        squares = (
+            xp.real(input) * xp.real(input) + xp.imag(input) * xp.imag(input)
+            if xp.dtype_of(input).is_complex
+            else input * input
+        )
         return xp.sqrt(xp.sum(squares, dim, keepdim))
     size = xp.abs(input)
     if ord == INF:
@@ -65,31 +71,44 @@ plain_norm = T.vector_norm
 def length(name, x, p, dim, keepdim, dtype=None):
     """The vector norm, with PyTorch's checks."""
     if x.dtype.category < 2:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}")
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}"
+        )
     if dtype is not None:
         if dtype.category < 2 or dtype.is_complex != x.dtype.is_complex:
-            raise RuntimeError(f"{name}: dtype should be {'complex' if x.dtype.is_complex else 'floating point'}, but got {dtype}")
+            raise RuntimeError(
+                f"{name}: dtype should be {'complex' if x.dtype.is_complex else 'floating point'}, but got {dtype}"
+            )
         x = T.astype(x, dtype)
     dims = None if dim is None or dim in ((), []) else wrap_dims(dim, x.ndim)
     if p < 0 or p == INF:
         for d in range(x.ndim) if dims is None else dims:
             if x.shape[d] == 0:
                 if dims is None:
-                    raise RuntimeError(f"{name} cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
-                raise RuntimeError(f"{name} cannot compute the {p} norm on the dimension {d} because this dimension is empty and the "
-                                   "operation does not have an identity")  # fmt: skip
+                    raise RuntimeError(
+                        f"{name} cannot compute the {p} norm on an empty tensor because the operation does not have "
+                        "an identity"
+                    )
+                raise RuntimeError(
+                    f"{name} cannot compute the {p} norm on the dimension {d} because this dimension is empty and the "
+                    "operation does not have an identity"
+                )
     return plain_norm(x, p, dims, keepdim)
 
 
 @op(composite=True, spaces=("linalg",))
-def vector_norm(x: Num, ord=2, dim=None, keepdim=False, *, dtype=None):  # noqa: F811
-    """The vector norm over `dim` (all elements by default): `ord` a number, inf, -inf or 0 (counts what is not zero)."""
+def vector_norm(x: Num, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """The vector norm over `dim` (all elements by default): `ord` a number, inf, -inf or 0 (counts what is not
+    zero).
+    """
     return length("linalg.vector_norm", x, ord, dim, keepdim, dtype)
 
 
 @op(composite=True)
 def norm(input: Num, p="fro", dim=None, keepdim=False, dtype=None):
-    """A norm over `dim` (all elements by default): a number, inf, -inf, 0, "fro" (2) or "nuc" (the sum of singular values)."""
+    """A norm over `dim` (all elements by default): a number, inf, -inf, 0, "fro" (2) or "nuc" (the sum of singular
+    values).
+    """
     if p is None or p == "fro":
         p = 2
     if isinstance(p, str):
@@ -205,11 +224,13 @@ def cdist(x1: Num, x2: Num, p=2.0, compute_mode="use_mm_for_euclid_dist_if_neces
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if compute_mode not in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+    if compute_mode not in (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    ):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     broadcast_shapes([tuple(x1.shape[:-2]), tuple(x2.shape[:-2])], "cdist")
     rank = max(x1.ndim, x2.ndim)
     x1, x2 = [x if x.ndim == rank else T.reshape(x, (*[1] * (rank - x.ndim), *x.shape)) for x in (x1, x2)]
     return T.pair_distances(x1, x2, p)
-
-

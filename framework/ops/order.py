@@ -31,9 +31,9 @@ def _no_flag(name, dim):
 
 
 @op(composite=True)
-def sort(input: Num, dim=-1, descending=False, stable=False):  # noqa: F811
-    """(values, indices): the elements in order along `dim`, and where they were. Equal ones always stay in order; nan comes last
-    (first if descending)."""
+def sort(input: Num, dim=-1, descending=False, stable=False):
+    """(values, indices): the elements in order along `dim`, and where they were. Equal ones always stay in order; nan
+    comes last (first if descending)."""
     _no_flag("sort", dim)
     return ordered(input, wrap_dim(dim, input.ndim), bool(descending), bool(stable))
 
@@ -51,7 +51,9 @@ def msort(input: Num):
     return ordered(input, 0, False, False)[0]
 
 
-TOPK, KTHVALUE, MEDIAN, NANMEDIAN, MODE = [named(n, "values", "indices") for n in ("topk", "kthvalue", "median", "nanmedian", "mode")]
+TOPK, KTHVALUE, MEDIAN, NANMEDIAN, MODE = [
+    named(n, "values", "indices") for n in ("topk", "kthvalue", "median", "nanmedian", "mode")
+]
 
 
 @op(composite=True)
@@ -125,13 +127,17 @@ def _median(name, input, dim, keepdim, ignore_nan, result):
 
 @op(composite=True)
 def median(input: Num, dim=None, keepdim=False):
-    """The median of all elements; with `dim`, (values, indices) along it. Of two in the middle the lower; nan if there is a nan."""
+    """The median of all elements; with `dim`, (values, indices) along it. Of two in the middle the lower; nan if there
+    is a nan.
+    """
     return _median("median", input, dim, keepdim, False, MEDIAN)
 
 
 @op(composite=True)
 def nanmedian(input: Num, dim=None, keepdim=False):
-    """The median of the elements that are not nan; with `dim`, (values, indices) along it. Of two in the middle the lower."""
+    """The median of the elements that are not nan; with `dim`, (values, indices) along it. Of two in the middle the
+    lower.
+    """
     return _median("nanmedian", input, dim, keepdim, True, NANMEDIAN)
 
 
@@ -163,7 +169,9 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
     if input.dtype not in (float32, float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if interpolation not in INTERPOLATIONS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from framework.core.defaults import get_default_dtype
 from framework.core.tensor import Tensor
-from framework.dispatch.registry import T, attach, binary, op
+from framework.dispatch.registry import T, binary, op
 from framework.dispatch.schema import Num
+from framework.dispatch.slow import promoted
 from framework.ops.special import zero_where
 
 
@@ -22,8 +24,15 @@ fmin = binary("fmin", numbers="none", exact=True, accept="biuf", inplace=False, 
     lambda xp, g, input, other: zero_where(xp, _wins(xp, input, other, input <= other), g)))  # fmt: skip
 
 # ---------------------------------------------------------------- sizes and signs
-hypot = binary("hypot", numbers="none", accept="f", vjp=(lambda xp, g, input, out: zero_where(xp, out == 0, g * (input / out)),
-                                         lambda xp, g, other, out: zero_where(xp, out == 0, g * (other / out))))  # fmt: skip
+hypot = binary(
+    "hypot",
+    numbers="none",
+    accept="f",
+    vjp=(
+        lambda xp, g, input, out: zero_where(xp, out == 0, g * (input / out)),
+        lambda xp, g, other, out: zero_where(xp, out == 0, g * (other / out)),
+    ),
+)
 copysign = binary("copysign", numbers="other", dtype="float", accept="biuf", vjp=(
     lambda xp, g, input, out: zero_where(xp, input == 0, g * (out / input)), lambda g: g * 0))  # fmt: skip
 nextafter = binary("nextafter", numbers="none", accept="f", exact=True)
@@ -39,26 +48,14 @@ heaviside = binary("heaviside", numbers="none", accept="biuf", exact=True, check
 # ---------------------------------------------------------------- whole numbers and bits
 gcd = binary("gcd", numbers="none", accept="iu", exact=True)
 lcm = binary("lcm", numbers="none", accept="iu", exact=True)
-bitwise_left_shift = binary("bitwise_left_shift", numbers="one", accept="iu", exact=True)
-bitwise_right_shift = binary("bitwise_right_shift", numbers="one", accept="iu", exact=True)
-
-
-def _float_or(shift, power):
-    """Shifts of floats are products with a power of two."""
-    return lambda self, other: T.mul(self, T.pow(2.0, power(other))) if self.dtype.category > 1 else shift(self, other)
-
-
-attach(
-    __lshift__=_float_or(bitwise_left_shift, lambda n: n), __rshift__=_float_or(bitwise_right_shift, lambda n: -n),
-    __rlshift__=lambda self, other: bitwise_left_shift(other, self), __rrshift__=lambda self, other: bitwise_right_shift(other, self),
-)  # fmt: skip
 
 
 # ---------------------------------------------------------------- mantissas and exponents
-@op(composite=True, elementwise=True, inplace=True)
+@op(composite=True, inplace=True)
 def ldexp(input: Num, other: Num):
     """input * 2 ** other."""
-    return T.mul(input, T.pow(2.0, other))
+    d = promoted([input, other])
+    return T.mul(input, T.pow(2.0, T.astype(other, d if d.category > 1 else get_default_dtype())))
 
 
 @op(opaque=True, accept="f", outs=("mantissa", "exponent"), diff_outs=("mantissa",), batch=lambda fn, size, flags, args: fn(*args),

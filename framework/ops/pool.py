@@ -75,11 +75,12 @@ def avg_pool_spread(xp, cotangent: Num, kernel, stride, padding, ceil_mode, size
 # ------------------------------------------------------------------------------------ checks
 def _check_input(name, dims, input):
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
-                           f"size for input, but got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
+                           f"batch size for input, but got: {list(input.shape)}")  # fmt: skip
     if 0 in input.shape[input.ndim - dims - 1 :]:
-        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
-                           f"size for input, with non-zero size for non-batch dimensions, but got: {list(input.shape)}"
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
+                           "batch size for input, with non-zero size for non-batch dimensions, but got: "
+                           f"{list(input.shape)}"
                            )  # fmt: skip
 
 

@@ -21,7 +21,9 @@ def rank_is(x, rank, text):
 # ---------------------------------------------------------------- matrices
 @op(composite=True)
 def mm(input: Num, mat2: Num):
-    """The product of two matrices, (n, m) and (m, p). RuntimeError for other ranks, sizes that do not fit and two dtypes."""
+    """The product of two matrices, (n, m) and (m, p). RuntimeError for other ranks, sizes that do not fit and two
+    dtypes.
+    """
     rank_is(input, 2, "self must be a matrix")
     rank_is(mat2, 2, "mat2 must be a matrix")
     check_mm(input.shape, mat2.shape, "mm")
@@ -39,10 +41,14 @@ def check_bmm(batch1, batch2):
 
 @op(composite=True)
 def bmm(input: Num, mat2: Num):
-    """The products of two stacks of matrices, (b, n, m) and (b, m, p). RuntimeError for other ranks and sizes and for two dtypes."""
+    """The products of two stacks of matrices, (b, n, m) and (b, m, p). RuntimeError for other ranks and sizes and for
+    two dtypes.
+    """
     check_bmm(input, mat2)
     if input.dtype is not mat2.dtype:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(mat2.dtype)} (bmm)")
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(mat2.dtype)} (bmm)"
+        )
     return T.matmul(input, mat2)
 
 
@@ -70,41 +76,53 @@ def _vectors(name, a, b):
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors ({name})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {scalar_type_name(a.dtype)} and "
-                           f"{scalar_type_name(b.dtype)} ({name})")  # fmt: skip
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {scalar_type_name(a.dtype)} "
+                           f"and {scalar_type_name(b.dtype)} ({name})")  # fmt: skip
     check_dot(*a.shape, *b.shape)
 
 
 @op(composite=True)
 def dot(input: Num, tensor: Num):
-    """The sum of the products of two vectors' elements; nothing is conjugated. RuntimeError for other ranks and sizes, two dtypes."""
+    """The sum of the products of two vectors' elements; nothing is conjugated. RuntimeError for other ranks and sizes,
+    two dtypes.
+    """
     _vectors("dot", input, tensor)
     return T.matmul(input, tensor)
 
 
 @op(composite=True)
 def vdot(input: Num, other: Num):
-    """The inner product of two vectors, the first conjugated. RuntimeError for other ranks and sizes and for two dtypes."""
+    """The inner product of two vectors, the first conjugated. RuntimeError for other ranks and sizes and for two
+    dtypes.
+    """
     _vectors("vdot", input, other)
     return T.matmul(T.conj(input) if input.is_complex() else input, other)
 
 
 @op(composite=True, spaces=("linalg",))
 def vecdot(x: Num, y: Num, *, dim=-1):
-    """The inner product along `dim`, x conjugated; the operands broadcast. RuntimeError for integers and for two dtypes."""
+    """The inner product along `dim`, x conjugated; the operands broadcast. RuntimeError for integers and for two
+    dtypes.
+    """
     for t in (x, y):
         if t.dtype.category < 2:
-            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(t.dtype)}")
+            raise RuntimeError(
+                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(t.dtype)}"
+            )
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {scalar_type_name(x.dtype)} and y of "
-                           f"type {scalar_type_name(y.dtype)} instead")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {scalar_type_name(x.dtype)} "
+            f"and y of type {scalar_type_name(y.dtype)} instead"
+        )
     terms = T.mul(T.conj(x) if x.is_complex() else x, y)
     return T.sum(terms, wrap_dim(dim, terms.ndim)) if terms.ndim else terms
 
 
 @op(composite=True, alias=("ger",))
 def outer(input: Num, vec2: Num):
-    """The products of every element of one vector with every one of another, (n) and (m) to (n, m). RuntimeError for other ranks."""
+    """The products of every element of one vector with every one of another, (n) and (m) to (n, m). RuntimeError for
+    other ranks.
+    """
     rank_is(input, 1, f"outer: Expected 1-D argument self, but got {input.ndim}-D")
     rank_is(vec2, 1, f"outer: Expected 1-D argument vec2, but got {vec2.ndim}-D")
     return T.mul(T.unsqueeze(input, (1,)), T.unsqueeze(vec2, (0,)))
@@ -119,7 +137,9 @@ def inner(input: Num, other: Num):
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{list(input.shape)} and {list(other.shape)}")  # fmt: skip
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"both inputs should have same dtype, got {c_type_name(input.dtype)} and {c_type_name(other.dtype)} (inner)")
+        raise RuntimeError(
+            f"both inputs should have same dtype, got {c_type_name(input.dtype)} and {c_type_name(other.dtype)} (inner)"
+        )
     if other.ndim == 1:
         return T.matmul(input, other)
     columns = T.mT(T.reshape(other, (other.numel() // max(other.shape[-1], 1), other.shape[-1])))
@@ -155,11 +175,17 @@ def vector_product(xp, input: Num, other: Num, dim: Dim):
 
 @op(composite=True, spaces=("linalg",), method=False)
 def cross(input: Num, other: Num, *, dim=-1):
-    """The vector product along `dim`, of size 3; the others broadcast. RuntimeError for other sizes, different ranks, and two dtypes."""
+    """The vector product along `dim`, of size 3; the others broadcast. RuntimeError for other sizes, different ranks,
+    and two dtypes.
+    """
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(other.dtype)} (cross)")
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(input.dtype)} but found {scalar_type_name(other.dtype)} (cross)"
+        )
     if input.ndim != other.ndim:
-        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}.")
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}."
+        )
     sizes = [x.shape[wrap_dim(dim, x.ndim)] for x in (input, other)]
     if sizes != [3, 3]:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
@@ -167,7 +193,7 @@ def cross(input: Num, other: Num, *, dim=-1):
 
 
 @op(composite=True)
-def cross(input: Num, other: Num, dim=None):  # noqa: F811
+def cross(input: Num, other: Num, dim=None):
     """`linalg.cross`, without `dim` along the first dimension of size 3. RuntimeError if there is none."""
     if dim is None:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)

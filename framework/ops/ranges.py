@@ -39,8 +39,10 @@ def _spaced(name, start, end, steps, out, dtype, device):
     given = [x for x in (start, end) if isinstance(x, Tensor)]
     if any(x.ndim for x in given):
         dims = [x.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
-        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) and end "
-                           f"with {dims[1]} dimension(s).")  # fmt: skip
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) and "
+            f"end with {dims[1]} dimension(s)."
+        )
     device = given[0].device if given and device is None else device
     start, end = [x.item() if isinstance(x, Tensor) else x for x in (start, end)]
     steps = as_int(steps, "steps")
@@ -49,7 +51,9 @@ def _spaced(name, start, end, steps, out, dtype, device):
     wide = isinstance(start, complex) or isinstance(end, complex)
     d = as_dtype(dtype, name) or (out.dtype if out is not None else None)
     if wide and d is not None and not d.is_complex:
-        raise RuntimeError(f"{name}(): inferred dtype {get_default_complex_dtype()} can't be safely cast to passed dtype {d}")
+        raise RuntimeError(
+            f"{name}(): inferred dtype {get_default_complex_dtype()} can't be safely cast to passed dtype {d}"
+        )
     d = d or (get_default_complex_dtype() if wide else get_default_dtype())
     if d is bool_:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_type_name(d)}'")
@@ -69,14 +73,28 @@ def _rounded(numbers, d):
 
 
 @op(composite=True, method=False)
-def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def linspace(
+    start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """`steps` evenly spaced numbers from `start` to `end`, both included; the two may be 0-d tensors."""
     numbers, d, device = _spaced("linspace", start, end, steps, out, dtype, device)
     return into(out, finished(_cast(_rounded(numbers, d), d, device), requires_grad))
 
 
 @op(composite=True, method=False)
-def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def logspace(
+    start,
+    end,
+    steps,
+    base=10.0,
+    *,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """`base` to the power of `steps` evenly spaced exponents from `start` to `end`, both included."""
     exponents, d, device = _spaced("logspace", start, end, steps, out, dtype, device)
     with np.errstate(all="ignore"):
@@ -95,7 +113,9 @@ def _cast(numbers, d, device):
 
 @op(composite=True, method=False)
 def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """Numbers from `start` to `end`, the end included, by `step`; of the default dtype unless given. Deprecated: use `arange`."""
+    """Numbers from `start` to `end`, the end included, by `step`; of the default dtype unless given. Deprecated: use
+    `arange`.
+    """
     if end is None:
         start, end = 0, start
     if step == 0:

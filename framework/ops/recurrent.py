@@ -10,7 +10,8 @@ from framework.core.tensor import Tensor
 from framework.dispatch.registry import PUBLIC, T, op
 from framework.dispatch.schema import Num
 
-# ---------------------------------------------------------------- formulas of one step, on the gates' values before activation
+# ---------------------------------------------------------------- formulas of one step, on the gates' values before
+# activation
 
 
 def _columns(xp, x, n, i):
@@ -41,7 +42,9 @@ def _lstm_vjp(xp, g, gates, cell):
 
 @op(spaces=(), accept="f", kernel=True, outs=("hidden", "cell_"), diff_outs=("hidden", "cell_"), vjp=_lstm_vjp)
 def lstm_step(xp, gates: Num, cell: Num):
-    """(o tanh(c'), c'), c' = f c + i g; gates (N, 4 H) are i, f, g, o before their activations (Hochreiter and Schmidhuber 1997)."""
+    """(o tanh(c'), c'), c' = f c + i g; gates (N, 4 H) are i, f, g, o before their activations (Hochreiter and
+    Schmidhuber 1997).
+    """
     _, _, _, o, after = _lstm_parts(xp, gates, cell)
     return o * xp.tanh(after), after
 
@@ -62,12 +65,15 @@ def _gru_vjp(xp, g, from_input, from_hidden, hidden):
 
 @op(spaces=(), accept="f", kernel=True, vjp=_gru_vjp)
 def gru_step(xp, from_input: Num, from_hidden: Num, hidden: Num):
-    """(1 - z) n + z h, n = tanh(x_n + r h_n): the two (N, 3 H) are r, z, n before their activations (Cho et al. 2014)."""
+    """(1 - z) n + z h, n = tanh(x_n + r h_n): the two (N, 3 H) are r, z, n before their activations (Cho et al.
+    2014).
+    """
     _, z, _, new = _gru_parts(xp, from_input, from_hidden)
     return new + z * (hidden - new)
 
 
-# ---------------------------------------------------------------- one step of each kind: (projected input, state, weights) -> state
+# ---------------------------------------------------------------- one step of each kind: (projected input, state,
+# weights) -> state
 
 
 def _linear(x, weight, bias=None):
@@ -121,7 +127,9 @@ def _one_direction(name, x, sizes, state, weights, reverse):
         size = sizes[t]
         rows = (slice(starts[t], starts[t] + size),)
         whole = size == state[0].shape[0]
-        new = step(T.slice(projected, rows), state if whole else [T.slice(s, (slice(0, size),)) for s in state], weights)
+        new = step(
+            T.slice(projected, rows), state if whole else [T.slice(s, (slice(0, size),)) for s in state], weights
+        )
         outputs[t] = new[0]
         # Sequences that have ended, or not begun, keep their state.
         state = new if whole else [T.cat((a, T.slice(b, (slice(size, b.shape[0]),))), 0) for a, b in zip(new, state)]
@@ -156,7 +164,9 @@ def _sequence(name, input, hx, params, has_biases, num_layers, dropout, train, b
     if not steps:
         raise RuntimeError(f"{name}: Expected sequence length to be larger than 0 in RNN")
     rows = T.reshape(input, (steps * batch, input.shape[2]))
-    out, finals = _layers(name, rows, [batch] * steps, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+    out, finals = _layers(
+        name, rows, [batch] * steps, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    )
     out = T.reshape(out, (steps, batch, out.shape[1]))
     return T.permute(out, (1, 0, 2)) if batch_first else out, finals
 
@@ -165,7 +175,9 @@ def _whole(name, states):
     """`torch.name` for padded batches and, with batch sizes in second place, for packed ones."""
 
     def function(data, *args, **kwargs):
-        if isinstance(args[0], Tensor) and isinstance(args[2], (tuple, list)):  # packed: (data, batch_sizes, hx, params, ...)
+        if isinstance(args[0], Tensor) and isinstance(
+            args[2], (tuple, list)
+        ):  # packed: (data, batch_sizes, hx, params, ...)
             sizes = [int(n) for n in to_host(args[0])]
             hx, params, *rest = args[1:]
             out, finals = _layers(name, data, sizes, hx if states > 1 else [hx], params, *rest, **kwargs)
@@ -176,8 +188,9 @@ def _whole(name, states):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"All layers of `nn.{name.upper()}` over (steps, N, features), or with (data, batch_sizes, ...) over a packed sequence.\n\n"
-        "    (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first) -> (output, *final states)."
+        f"All layers of `nn.{name.upper()}` over (steps, N, features), or with (data, batch_sizes, ...) over a packed "
+        "sequence.\n\n    (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first) -> "
+        "(output, *final states)."
     )
     PUBLIC.setdefault("", {})[name] = function
 

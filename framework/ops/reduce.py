@@ -18,7 +18,12 @@ def spread(xp, g, shape, dim, keepdim):
     return xp.expand(g if keepdim else xp.unsqueeze(g, dim), shape)
 
 
-@op(opaque=True, linear="each", dtype="sum", vjp=(lambda xp, g, shape, dim, keepdim: spread(xp, g, shape, dim, keepdim),))
+@op(
+    opaque=True,
+    linear="each",
+    dtype="sum",
+    vjp=(lambda xp, g, shape, dim, keepdim: spread(xp, g, shape, dim, keepdim),),
+)
 def sum(xp, input: Num, dim: Dims = None, keepdim=False, *, dtype: Cast = None):
     """The sum over `dim`. Bools and integers add up in int64."""
     return xp.sum(input, dim, keepdim)
@@ -35,7 +40,10 @@ def _mean_vjp(xp, g, shape, dim, keepdim):
 def _mean_dtype(input, dim, keepdim, dtype):
     d = dtype or input.dtype
     if d.category < 2:
-        raise RuntimeError(f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {d}")
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {d}"
+        )
 
 
 @op(linear="each", batch="dims", vjp=(_mean_vjp,), check=_mean_dtype)
@@ -49,15 +57,19 @@ def mean(xp, input: Num, dim: Dims = None, keepdim=False, *, dtype: Cast = None)
 def shared_evenly(xp, g, input, out, shape, dim, keepdim):
     """The gradient of a chosen element; all that equal it share it evenly."""
     chosen = spread(xp, out, shape, dim, keepdim)
-    hit = xp.astype(xp.logical_or(xp.eq(input, chosen), xp.logical_and(xp.isnan(input), xp.isnan(chosen))), xp.dtype_of(g))
+    hit = xp.astype(
+        xp.logical_or(xp.eq(input, chosen), xp.logical_and(xp.isnan(input), xp.isnan(chosen))), xp.dtype_of(g)
+    )
     return spread(xp, g, shape, dim, keepdim) * (hit / xp.sum(hit, dim, True))
 
 
 def _not_empty(name):
     def check(input, dim, keepdim):
         if dim is None and not input.numel():
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-                               "'dim' argument.")  # fmt: skip
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
         for d in range(input.ndim) if dim is None else dim:
             if input.shape[d] == 0:
                 raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
@@ -97,14 +109,14 @@ some, every = T.any, T.all
 
 
 @op(composite=True)
-def any(input: Num, dim=None, keepdim=False):  # noqa: F811
+def any(input: Num, dim=None, keepdim=False):
     """Whether some element over `dim` (all by default) is not zero: a bool; for uint8, uint8."""
     found = some(input, dim, keepdim)
     return T.to_dtype(found, uint8) if input.dtype is uint8 else found
 
 
 @op(composite=True)
-def all(input: Num, dim=None, keepdim=False):  # noqa: F811
+def all(input: Num, dim=None, keepdim=False):
     """Whether every element over `dim` (all by default) is not zero: a bool; for uint8, uint8."""
     found = every(input, dim, keepdim)
     return T.to_dtype(found, uint8) if input.dtype is uint8 else found

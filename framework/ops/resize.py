@@ -1,6 +1,7 @@
 """Resizing: `interpolate` in all its modes, one dimension after the other.
 
-A mode says for each place of the new dimension which old places it is made of, and their weights. Cubic convolution: Keys 1981.
+A mode says for each place of the new dimension which old places it is made of, and their weights. Cubic convolution:
+Keys 1981.
 """
 
 from __future__ import annotations
@@ -132,9 +133,9 @@ def _each(value, input, name):
         return [value] * dims
     if len(value) != dims:
         raise ValueError(
-            f"Input and {name} must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(input.shape[2:])} and {name} of {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {name} in "
-            "(o1, o2, ...,oK) format."
+            f"Input and {name} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(input.shape[2:])} and {name} of {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+            f"format and {name} in (o1, o2, ...,oK) format."
         )
     return list(value)
 
@@ -150,7 +151,9 @@ def _target(input, size, scale_factor, recompute):
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         sizes = _each(size, input, "output size")
         if not all(hasattr(n, "__index__") for n in sizes):
-            raise TypeError(f"expected size to be one of int or a tuple of them, but got size with types {[type(n) for n in sizes]}")
+            raise TypeError(
+                f"expected size to be one of int or a tuple of them, but got size with types {[type(n) for n in sizes]}"
+            )
         return [int(n) for n in sizes], [None] * len(sizes)
     scales = _each(scale_factor, input, "scale_factor")
     sizes = [floor(n * s) for n, s in zip(input.shape[2:], scales, strict=True)]
@@ -159,30 +162,44 @@ def _target(input, size, scale_factor, recompute):
 
 def _check(input, mode, antialias):
     if antialias and not (mode in WIDTHS and input.ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     wanted = RANKS.get(mode)
     if input.ndim in (3, 4, 5) and wanted not in (None, input.ndim) and mode in ("linear", "bilinear", "trilinear"):
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {wanted}D input")
     if input.ndim not in (3, 4, 5) or (mode not in (*NEAREST, "area") and wanted != input.ndim):
         raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | bilinear | "
-            f"bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     if mode not in NEAREST and not (input.dtype.is_floating_point or (input.dtype is uint8 and input.ndim == 4)):
-        raise RuntimeError(f"interpolate: mode {mode} is not implemented for {input.dtype}; convert the input to a floating point dtype")
+        raise RuntimeError(
+            f"interpolate: mode {mode} is not implemented for {input.dtype}; convert the input to a floating point "
+            "dtype"
+        )
 
 
 @op(composite=True, spaces=("nn.functional",), method=False)
 def interpolate(
-    input: Num, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False
+    input: Num,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
 ):
-    """(N, C, *) with its spatial dimensions resized to `size`, or by `scale_factor`; each is one number or one for each dimension.
+    """(N, C, *) with its spatial dimensions resized to `size`, or by `scale_factor`; each is one number or one for each
+    dimension.
 
-    Modes: nearest (the place below in index), nearest-exact, area (mean of the old places), linear, bilinear, trilinear (for one, two
-    and three dimensions), bicubic, and lanczos with `antialias`, which smooths before shrinking. `align_corners` puts the centres of
-    the corner pixels in the same place, not their corners. The scale used is `scale_factor`, unless `recompute_scale_factor`.
+    Modes: nearest (the place below in index), nearest-exact, area (mean of the old places), linear, bilinear, trilinear
+    (for one, two and three dimensions), bicubic, and lanczos with `antialias`, which smooths before shrinking.
+    `align_corners` puts the centres of the corner pixels in the same place, not their corners. The scale used is
+    `scale_factor`, unless `recompute_scale_factor`.
 
-    ValueError, TypeError for a target that makes no sense; NotImplementedError for a mode that does not go with the rank.
+    ValueError, TypeError for a target that makes no sense; NotImplementedError for a mode that does not go with the
+    rank.
     """
     if mode in (*NEAREST, "area") and align_corners is not None:
         raise ValueError(
@@ -192,18 +209,22 @@ def interpolate(
     _check(input, mode, antialias)
     if min(sizes) <= 0 or min(input.shape[1:]) <= 0:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {tuple(input.shape)} and output sizes {tuple(sizes)} "
-            "(interpolate)"
+            f"Input and output sizes should be greater than 0, but got input {tuple(input.shape)} and output sizes "
+            f"{tuple(sizes)} (interpolate)"
         )
     if mode == "area":
         return PUBLIC["nn.functional"][f"adaptive_avg_pool{input.ndim - 2}d"](input, sizes)
     if mode == "lanczos" and (align_corners or not antialias):
-        raise ValueError(f"Lanczos mode {'does not support align_corners=True' if align_corners else 'requires antialias=True'}")
+        raise ValueError(
+            f"Lanczos mode {'does not support align_corners=True' if align_corners else 'requires antialias=True'}"
+        )
     return _resized(input, mode, sizes, scales, bool(align_corners), antialias)
 
 
 def _deprecated(name, instead):
-    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.{instead}` instead.", UserWarning, stacklevel=4)
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.{instead}` instead.", UserWarning, stacklevel=4
+    )
 
 
 @op(composite=True, spaces=("nn.functional",), method=False)

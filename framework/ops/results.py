@@ -1,4 +1,6 @@
-"""What several ops share about their results: named tuples, dimensions to work along, and gradients put back by index."""
+"""What several ops share about their results: named tuples, dimensions to work along, and gradients put back by
+index.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def along(input, dim, name):
 
 
 def put_back(xp, g, indices, shape, dim, keepdim):
-    """The gradient of elements that were chosen along `dim` by index (each at most once), in the places they came from."""
+    """The gradient of elements that were chosen along `dim` by index (each at most once), in the places they came
+    from.
+    """
     if not shape:
         return xp.reshape(g, ())
     if not keepdim:

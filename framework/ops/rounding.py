@@ -8,7 +8,13 @@ from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.registry import T, op, unary
 from framework.dispatch.schema import Num
 
-frac = unary("frac", lambda xp, input: input - xp.trunc(input), accept="f", batch=elementwise_batch, deriv=(lambda xp, input: xp.full(tuple(input.shape), 1, xp.like(input)),))
+frac = unary(
+    "frac",
+    lambda xp, input: input - xp.trunc(input),
+    accept="f",
+    batch=elementwise_batch,
+    deriv=(lambda xp, input: xp.full(tuple(input.shape), 1, xp.like(input)),),
+)
 
 
 def _zero(xp, g):
@@ -35,13 +41,18 @@ nearest = T.round
 
 
 @op(composite=True, inplace=True, spaces=("", "special"))
-def round(input: Num, *, decimals=0):  # noqa: F811
+def round(input: Num, *, decimals=0):
     """To the nearest number with so many decimals, halves to the even one."""
     return T.round_decimals(input, decimals) if decimals else nearest(input)
 
 
 # ---------------------------------------------------------------- infinities and nan
-LARGEST = {float16: 65504.0, bfloat16: 3.3895313892515355e38, float32: 3.4028234663852886e38, float64: 1.7976931348623157e308}
+LARGEST = {
+    float16: 65504.0,
+    bfloat16: 3.3895313892515355e38,
+    float32: 3.4028234663852886e38,
+    float64: 1.7976931348623157e308,
+}
 
 
 def _finite(xp, x, nan, posinf, neginf):
@@ -51,7 +62,9 @@ def _finite(xp, x, nan, posinf, neginf):
 def _replaced(xp, x, nan, posinf, neginf):
     d = xp.dtype_of(x)
     if d.is_complex:
-        return xp.complex(_replaced(xp, xp.real(x), nan, posinf, neginf), _replaced(xp, xp.imag(x), nan, posinf, neginf))
+        return xp.complex(
+            _replaced(xp, xp.real(x), nan, posinf, neginf), _replaced(xp, xp.imag(x), nan, posinf, neginf)
+        )
     constant = lambda v: xp.full((), v, xp.like(x))
     x = xp.where(xp.isnan(x), constant(nan), x)
     x = xp.where(xp.eq(x, constant(float("inf"))), constant(LARGEST[d] if posinf is None else posinf), x)
@@ -74,7 +87,9 @@ def nan_replaced(xp, input: Num, nan, posinf, neginf):
 
 @op(composite=True, inplace=True)
 def nan_to_num(input: Num, nan=None, posinf=None, neginf=None):
-    """nan replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest numbers of the dtype)."""
+    """nan replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest numbers of the
+    dtype).
+    """
     if input.dtype.category < 2:
         return T.clone(input)
     return T.nan_replaced(input, 0.0 if nan is None else nan, posinf, neginf)
@@ -118,7 +133,11 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     elif wanted.numel() <= 16:
         found = T.any(T.eq(T.unsqueeze(elements, (elements.ndim,)), wanted), (elements.ndim,))
     else:
-        d = T.add(T.reshape(elements, (-1,))[:1], wanted[:1]).dtype if elements.dtype is not wanted.dtype else wanted.dtype
+        d = (
+            T.add(T.reshape(elements, (-1,))[:1], wanted[:1]).dtype
+            if elements.dtype is not wanted.dtype
+            else wanted.dtype
+        )
         values = T.sort(T.astype(wanted, d), 0, False, False)[0]
         x = T.astype(elements, d)
         place = T.clamp_max(T.searchsorted(values, T.reshape(x, (-1,)), False), values.shape[0] - 1)

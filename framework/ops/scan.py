@@ -29,7 +29,9 @@ def reversed_cumsum(xp, g, dim):
 
 
 def exclusive_product(xp, x, dim):
-    """For each element along `dim`, the product of all the others: exact also where some are zero, as nothing is divided."""
+    """For each element along `dim`, the product of all the others: exact also where some are zero, as nothing is
+    divided.
+    """
     n, one = x.shape[dim], constant_like(xp, x, dim, 1, 1)
     before = xp.cumprod(xp.cat([one, part(xp, x, dim, 0, n - 1)], dim), dim)
     after = xp.cumprod(xp.cat([one, part(xp, xp.flip(x, (dim,)), dim, 0, n - 1)], dim), dim)
@@ -37,7 +39,9 @@ def exclusive_product(xp, x, dim):
 
 
 def discounted(xp, g, factor, dim):
-    """s with s[i] = g[i] + factor[i] * s[i + 1] along `dim`, by doubling: log2(n) steps on whole arrays, without division."""
+    """s with s[i] = g[i] + factor[i] * s[i + 1] along `dim`, by doubling: log2(n) steps on whole arrays, without
+    division.
+    """
     n, reach = g.shape[dim], 1
     while reach < n:
         gap = constant_like(xp, g, dim, reach, 0)
@@ -124,7 +128,9 @@ def logcumsumexp(xp, input: Num, dim: Dim):
 # ---------------------------------------------------------------- differences and integrals
 @op(composite=True)
 def diff(input: Num, n=1, dim=-1, prepend=None, append=None):
-    """The differences of neighbours along `dim`, n times over; `prepend` and `append` are put before and behind first."""
+    """The differences of neighbours along `dim`, n times over; `prepend` and `append` are put before and behind
+    first.
+    """
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -136,8 +142,10 @@ def diff(input: Num, n=1, dim=-1, prepend=None, append=None):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
         for d, (a, b) in enumerate(zip(x.shape, input.shape, strict=True)):
             if a != b and d != dim:
-                raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except along the "
-                                   f"differencing dimension; input.size({d}) = {b}, but got tensor.size({d}) = {a}")  # fmt: skip
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                    f"differencing dimension; input.size({d}) = {b}, but got tensor.size({d}) = {a}"
+                )
     if not n:
         return T.clone(input)
     out = T.cat(ends, dim) if len(ends) > 1 else input

@@ -81,13 +81,13 @@ def _checked(input, dim, index, src, op_name):
     for name, t in (("self", input), ("src", src)):
         if len(shape) != (t.ndim or 1):
             raise RuntimeError(
-                f"Index tensor must have the same number of dimensions as {name} tensor, got {index.ndim} and {t.ndim} "
-                f"({op_name})"
+                f"Index tensor must have the same number of dimensions as {name} tensor, got {index.ndim} and "
+                f"{t.ndim} ({op_name})"
             )
     if any(n > m for n, m in zip(shape, have)) or any(n > m for d, (n, m) in enumerate(zip(shape, into)) if d != dim):
         raise RuntimeError(
-            f"Expected index {list(shape)} to be no larger than self {list(into)} apart from dimension {dim} and to be "
-            f"no larger size than src {list(have)} ({op_name})"
+            f"Expected index {list(shape)} to be no larger than self {list(into)} apart from dimension {dim} and to "
+            f"be no larger size than src {list(have)} ({op_name})"
         )
     src = _as_rank_one(src)
     return dim, _as_rank_one(index), src if have == shape else T.slice(src, tuple([slice(0, n, 1) for n in shape]))

@@ -25,7 +25,9 @@ def _search_batch(fn, size, flags, args):
 
 @op(opaque=True, exact=True, accept="biuf", dtype=int64, batch=_search_batch, spaces=())
 def searchsorted(xp, input: Num, other: Num, right):
-    """Where each value would stand in the sorted last dimension: a vector for all, or one row for each row of values."""
+    """Where each value would stand in the sorted last dimension: a vector for all, or one row for each row of
+    values.
+    """
     return xp.searchsorted(input, other, right)
 
 
@@ -38,21 +40,32 @@ def _search(name, boundaries, values, right, out_int32, sorter=None):
         b = boundaries.backend
         d = boundaries.dtype if boundaries.dtype.category > 1 or isinstance(values, int) else float32
         values = make(b, b.full((), values, d), d)
-    if boundaries.ndim != 1 and (values.ndim != boundaries.ndim or tuple(values.shape[:-1]) != tuple(boundaries.shape[:-1])):
-        raise RuntimeError(f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-                           f"tensor must match, but we got boundaries tensor {list(boundaries.shape)} and input value tensor "
-                           f"{list(values.shape)}")  # fmt: skip
+    if boundaries.ndim != 1 and (
+        values.ndim != boundaries.ndim or tuple(values.shape[:-1]) != tuple(boundaries.shape[:-1])
+    ):
+        raise RuntimeError(
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(boundaries.shape)} and input value "
+            f"tensor {list(values.shape)}"
+        )
     if not scalar and boundaries.dtype is not values.dtype:
-        raise RuntimeError(f"{name}(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype "
-                           f"{scalar_type_name(boundaries.dtype)} and input value tensor's dtype {scalar_type_name(values.dtype)}")  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's "
+            f"dtype {scalar_type_name(boundaries.dtype)} and input value tensor's dtype "
+            f"{scalar_type_name(values.dtype)}"
+        )
     if boundaries.dtype.is_complex:
         raise RuntimeError(f"{name}(): boundary tensor of complex dtype is not supported")
     if sorter is not None:
         if sorter.dtype is not int64:
-            raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {scalar_type_name(sorter.dtype)}")
+            raise RuntimeError(
+                f"{name}(): sorter must be a tensor of long dtype but got dtype {scalar_type_name(sorter.dtype)}"
+            )
         if tuple(sorter.shape) != tuple(boundaries.shape):
-            raise RuntimeError(f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(boundaries.shape)} and "
-                               f"got sorter tensor {list(sorter.shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"{name}(): boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(boundaries.shape)} and got sorter tensor {list(sorter.shape)}"
+            )
         if sorter.numel() and (int(sorter.min()) < 0 or int(sorter.max()) >= sorter.shape[-1]):
             raise RuntimeError(f"{name}(): sorter index out of range")
         boundaries = T.gather(boundaries, boundaries.ndim - 1, sorter)
@@ -61,25 +74,31 @@ def _search(name, boundaries, values, right, out_int32, sorter=None):
 
 
 @op(composite=True, method=False)
-def searchsorted(sorted_sequence: Num, input, *, out_int32=False, right=False, side=None, sorter: Index = None):  # noqa: F811
-    """Where each value would have to be inserted into the sorted last dimension to keep its order: before equal elements, or
-    after them if `right` (or side="right"). One vector for all values, or one row for each row of values.
+def searchsorted(sorted_sequence: Num, input, *, out_int32=False, right=False, side=None, sorter: Index = None):
+    """Where each value would have to be inserted into the sorted last dimension to keep its order: before equal
+    elements, or after them if `right` (or side="right"). One vector for all values, or one row for each row of values.
 
     sorter: int64 indices that sort the sequence, if it is not sorted.
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     if not isinstance(input, Tensor) and sorted_sequence.ndim != 1:
-        raise RuntimeError(f"torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
-                           f"tensor dim({sorted_sequence.ndim}) and input value's dim(0) numel(1)")  # fmt: skip
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
+            f"got boundaries tensor dim({sorted_sequence.ndim}) and input value's dim(0) numel(1)"
+        )
     return _search("torch.searchsorted", sorted_sequence, input, right or side == "right", out_int32, sorter)
 
 
 @op(composite=True, method=False)
 def bucketize(input, boundaries: Num, *, out_int32=False, right=False):
-    """The number of the bucket of each value between sorted boundaries: how many boundaries are below it (not above it, if `right`)."""
+    """The number of the bucket of each value between sorted boundaries: how many boundaries are below it (not above it,
+    if `right`).
+    """
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return _search("torch.searchsorted", boundaries, input, right, out_int32)
@@ -88,7 +107,9 @@ def bucketize(input, boundaries: Num, *, out_int32=False, right=False):
 # ---------------------------------------------------------------- counts
 @op(composite=True)
 def bincount(input: Num, weights=None, minlength=0):
-    """How often each number 0, 1, ... occurs in a vector of integers, up to the largest or `minlength`; or the sums of its weights."""
+    """How often each number 0, 1, ... occurs in a vector of integers, up to the largest or `minlength`; or the sums of
+    its weights.
+    """
     if input.ndim != 1 or input.dtype.category != 1:
         raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs, got {list(input.shape)} of "
                            f"{scalar_type_name(input.dtype)}")  # fmt: skip
@@ -148,10 +169,14 @@ def _edges(name, x, bins, low, high, like):
     """Sorted bin edges along one dimension: a tensor given, or so many equal bins over the range."""
     if isinstance(bins, Tensor):
         if bins.ndim != 1 or not bins.numel():
-            raise RuntimeError(f"{name}(): bins tensor should have one dimension and at least one element, but got {list(bins.shape)}")
+            raise RuntimeError(
+                f"{name}(): bins tensor should have one dimension and at least one element, but got {list(bins.shape)}"
+            )
         if bins.dtype is not like.dtype:
-            raise RuntimeError(f"{name}(): bins tensor and input tensor should have the same dtype, but got bins with dtype "
-                               f"{scalar_type_name(bins.dtype)} and input with dtype {scalar_type_name(like.dtype)}")  # fmt: skip
+            raise RuntimeError(
+                f"{name}(): bins tensor and input tensor should have the same dtype, but got bins with dtype "
+                f"{scalar_type_name(bins.dtype)} and input with dtype {scalar_type_name(like.dtype)}"
+            )
         return bins.detach()
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
@@ -201,18 +226,24 @@ def _weights(name, weight, like, shape):
     if weight is None:
         return None
     if tuple(weight.shape) != shape:
-        raise RuntimeError(f"{name}(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost "
-                           f"dimension, but got input with shape {list(shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(shape)} and weight with shape {list(weight.shape)}"
+        )
     if weight.dtype is not like.dtype:
-        raise RuntimeError(f"{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype")
+        raise RuntimeError(
+            f"{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype"
+        )
     return T.reshape(weight.detach(), (-1,))
 
 
 @op(composite=True)
 def histogram(input: Num, bins=100, *, range=None, weight=None, density=False):
-    """(hist, bin_edges): how many elements (or what weight of them) lie between neighbouring edges; the last bin includes both of its.
+    """(hist, bin_edges): how many elements (or what weight of them) lie between neighbouring edges; the last bin
+    includes both of its.
 
-    bins: a number of equal bins over `range` (of the elements' own), or the sorted edges. density: divide by total and width.
+    bins: a number of equal bins over `range` (of the elements' own), or the sorted edges. density: divide by total and
+    width.
     """
     _no_histogram(input)
     x = T.reshape(input, (-1,)).detach()
@@ -229,9 +260,11 @@ def _no_histogram(input):
 
 @op(composite=True, method=False)
 def histogramdd(input: Num, bins, *, range=None, weight=None, density=False):
-    """(hist, bin_edges): as `histogram` for points whose coordinates lie along the last dimension; one sequence of edges for each.
+    """(hist, bin_edges): as `histogram` for points whose coordinates lie along the last dimension; one sequence of
+    edges for each.
 
-    bins: numbers of equal bins, one number for all, or a sequence of edges for each coordinate. range: low and high of each in turn.
+    bins: numbers of equal bins, one number for all, or a sequence of edges for each coordinate. range: low and high of
+    each in turn.
     """
     _no_histogram(input)
     if input.ndim < 2:
@@ -242,13 +275,23 @@ def histogramdd(input: Num, bins, *, range=None, weight=None, density=False):
         bins = [bins] * dims
     bins = list(bins) if isinstance(bins[0], Tensor) else list(as_ints(bins, "bins"))
     if len(bins) != dims:
-        raise RuntimeError(f"torch.histogramdd(): expected {dims} sequences of bin edges for a {dims}-dimensional histogram but got {len(bins)}")
+        raise RuntimeError(
+            f"torch.histogramdd(): expected {dims} sequences of bin edges for a {dims}-dimensional histogram but got "
+            f"{len(bins)}"
+        )
     if range is not None and len(range) != 2 * dims:
-        raise RuntimeError(f"torch.histogramdd(): for a {dims}-dimensional histogram range should have {2 * dims} elements, but got {len(range)}")
+        raise RuntimeError(
+            f"torch.histogramdd(): for a {dims}-dimensional histogram range should have {2 * dims} elements, but got "
+            f"{len(range)}"
+        )
     edges = []
     for d, b in enumerate(bins):
         x = T.slice(points, (slice(None), d))
-        low, high = (0, 0) if isinstance(b, Tensor) else _limits("torch.histogramdd", x, None if range is None else range[2 * d : 2 * d + 2])
+        low, high = (
+            (0, 0)
+            if isinstance(b, Tensor)
+            else _limits("torch.histogramdd", x, None if range is None else range[2 * d : 2 * d + 2])
+        )
         edges.append(_edges("torch.histogramdd", x, b, low, high, input))
     weight = _weights("torch.histogramdd", weight, input, tuple(input.shape[:-1]))
     return HISTOGRAMDD(_counted("torch.histogramdd", points, edges, weight, density), tuple(edges))

@@ -17,7 +17,8 @@ FULL = slice(None)
 
 
 def _groups(rows, order):
-    """(positions in `order` where a new group of equal rows starts, number of the group of each position) of a sequence of rows.
+    """(positions in `order` where a new group of equal rows starts, number of the group of each position) of a sequence
+    of rows.
 
     `rows` is a vector or a matrix, already in the order in which equal ones stand side by side.
     """
@@ -34,7 +35,9 @@ def _groups(rows, order):
 
 
 def _distinct(input, rows, order, dim, shape, return_inverse, return_counts):
-    """(distinct slices, group of each slice, size of each group). order: where the rows, put in order, were; None: as they stand."""
+    """(distinct slices, group of each slice, size of each group). order: where the rows, put in order, were; None: as
+    they stand.
+    """
     n = rows.shape[0]
     starts, group = _groups(rows if order is None else T.index_select(rows, 0, order), order)
     chosen = starts if order is None else T.index_select(order, 0, starts)
@@ -67,15 +70,19 @@ def _no_order(name, input):
 
 @op(composite=True)
 def unique(input: Num, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements in order, or the distinct slices along `dim` in lexicographic order; nan equals nothing, itself either.
+    """The distinct elements in order, or the distinct slices along `dim` in lexicographic order; nan equals nothing,
+    itself either.
 
-    return_inverse: also where each element of the input (each slice) stands among them; return_counts: also how often each occurs.
+    return_inverse: also where each element of the input (each slice) stands among them; return_counts: also how often
+    each occurs.
     """
     _no_order("unique", input)
     input = input.detach()
     if dim is None:
         flat = T.reshape(input, (-1,))
-        return _distinct(flat, flat, T.sort(flat, 0, False, True)[1], 0, tuple(input.shape), return_inverse, return_counts)
+        return _distinct(
+            flat, flat, T.sort(flat, 0, False, True)[1], 0, tuple(input.shape), return_inverse, return_counts
+        )
     rows, dim = _as_rows("unique", input, dim)
     host = to_host(rows)
     keys = np.lexsort(host.T[::-1]) if host.shape[1] else np.arange(host.shape[0])
@@ -87,7 +94,8 @@ def unique(input: Num, sorted=True, return_inverse=False, return_counts=False, d
 def unique_consecutive(input: Num, return_inverse=False, return_counts=False, dim=None):
     """The elements, or the slices along `dim`, without those that equal the one before.
 
-    return_inverse: also where each element of the input (each slice) went; return_counts: also how many equal ones stood together.
+    return_inverse: also where each element of the input (each slice) went; return_counts: also how many equal ones
+    stood together.
     """
     input = input.detach()
     if dim is None:

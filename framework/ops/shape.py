@@ -20,7 +20,9 @@ def _fit(input, size):
 
 
 def _viewable(input, size):
-    """RuntimeError if the strides do not allow the shape. (Of a batched tensor the primitive itself asks its payload.)"""
+    """RuntimeError if the strides do not allow the shape. (Of a batched tensor the primitive itself asks its
+    payload.)
+    """
     if input.level is not None:
         return
     a = arr(input)
@@ -32,15 +34,17 @@ def _viewable(input, size):
     if not possible:
         raise RuntimeError(
             f"view size is not compatible with input tensor's size and stride (shape {list(input.shape)}, strides "
-            f"{list(input.stride())}, asked for {list(size)}: at least one dimension spans across two contiguous subspaces). "
-            "Use .reshape(...) instead."
+            f"{list(input.stride())}, asked for {list(size)}: at least one dimension spans across two contiguous "
+            "subspaces). Use .reshape(...) instead."
         )
 
 
 @op(view=True, opaque=True, linear="each", canon=_fit, check=_viewable, trusting="sized", vjp=(lambda xp, g, shape: xp.reshape(g, shape),),
     batch=lambda fn, size, flags, args: fn(args[0], (size, *args[1])), spaces=())  # fmt: skip
 def view(xp, input: Num, size: Ints):
-    """The same elements in row-major order under another shape, sharing memory; RuntimeError where strides do not allow it."""
+    """The same elements in row-major order under another shape, sharing memory; RuntimeError where strides do not allow
+    it.
+    """
     return xp.reshape(input, size)
 
 
@@ -48,11 +52,12 @@ shaped = T.view
 
 
 @op(composite=True, spaces=("method",))
-def view(self, *size, dtype=None, **kwargs):  # noqa: F811
-    """The tensor under another shape, sharing memory: `view(2, 3)`, `view((2, -1))`; or its bytes read as another `dtype`.
+def view(self, *size, dtype=None, **kwargs):
+    """The tensor under another shape, sharing memory: `view(2, 3)`, `view((2, -1))`; or its bytes read as another
+    `dtype`.
 
-    RuntimeError where strides do not allow the shape (`reshape` copies there), or the last dimension is no whole number of
-    elements of the dtype.
+    RuntimeError where strides do not allow the shape (`reshape` copies there), or the last dimension is no whole number
+    of elements of the dtype.
     """
     if len(size) == 1 and isinstance(size[0], Dtype):
         dtype, size = size[0], ()
@@ -112,8 +117,10 @@ def unflatten(input: Num, dim, sizes):
     try:
         sizes = infer_size(sizes, have)
     except RuntimeError:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({have}) in the input "
-                           "tensor") from None  # fmt: skip
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({have}) in the "
+            "input tensor"
+        ) from None
     return shaped(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 
@@ -169,15 +176,21 @@ def t(xp, input: Num):
 
 def _matrices(input, name):
     if input.ndim < 2:
-        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
+        )
 
 
 def _reversed(self):
     """The dimensions in reverse order; for a matrix, its transpose."""
     if self.ndim not in (0, 2):
-        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated. Consider `x.mT` to "
-                      "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
-                      "tensor.", UserWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated. Consider "
+            "`x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse "
+            "the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
     return T.permute(self, tuple(range(self.ndim))[::-1])
 
 
@@ -213,11 +226,16 @@ def adjoint(input: Num):
 def _moved(input, source, destination):
     ndim = input.ndim
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
-        raise TypeError("movedim() received an invalid combination of arguments: source and destination must both be int, or both tuples")
+        raise TypeError(
+            "movedim() received an invalid combination of arguments: source and destination must both be int, or "
+            "both tuples"
+        )
     source, destination = as_ints(source, "source"), as_ints(destination, "destination")
     if len(source) != len(destination):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims "
-                           f"as destination ({list(destination)} dims)")  # fmt: skip
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+            f"number of dims as destination ({list(destination)} dims)"
+        )
     source = tuple([wrap_dim(d, ndim) for d in source])
     destination = tuple([wrap_dim(d, ndim) for d in destination])
     for dims, name in ((source, "source"), (destination, "destination")):
@@ -232,7 +250,9 @@ def _moved(input, source, destination):
 
 @op(composite=True)
 def movedim(input: Num, source, destination):
-    """The dimensions at `source` moved to `destination`; the others keep their order. Both are ints or tuples of ints."""
+    """The dimensions at `source` moved to `destination`; the others keep their order. Both are ints or tuples of
+    ints.
+    """
     return _moved(input, source, destination)
 
 
@@ -262,8 +282,8 @@ def unsqueeze(input: Num, dim):
 
 @op(composite=True, spaces=("method",))
 def unfold(input: Num, dimension, size, step):
-    """The windows of `size` elements at every `step` along a dimension, as a view: windows are counted along `dimension`, their
-    elements along a new last dimension."""
+    """The windows of `size` elements at every `step` along a dimension, as a view: windows are counted along
+    `dimension`, their elements along a new last dimension."""
     dimension, size, step = wrap_dim(dimension, input.ndim), as_int(size, "size"), as_int(step, "step")
     have = input.shape[dimension] if input.ndim else 1
     if size < 0:
@@ -279,11 +299,17 @@ def unfold(input: Num, dimension, size, step):
 
 
 attach(
-    T=property(_reversed), mT=property(_matrix_transpose), H=property(_conjugate_transpose), mH=property(_conjugate_transposes),
-    squeeze_=in_place_view("squeeze_", squeeze), unsqueeze_=in_place_view("unsqueeze_", unsqueeze),
-    transpose_=in_place_view("transpose_", transpose), swapaxes_=in_place_view("swapaxes_", swapaxes),
-    swapdims_=in_place_view("swapdims_", swapdims), t_=in_place_view("t_", t),
-)  # fmt: skip
+    T=property(_reversed),
+    mT=property(_matrix_transpose),
+    H=property(_conjugate_transpose),
+    mH=property(_conjugate_transposes),
+    squeeze_=in_place_view("squeeze_", squeeze),
+    unsqueeze_=in_place_view("unsqueeze_", unsqueeze),
+    transpose_=in_place_view("transpose_", transpose),
+    swapaxes_=in_place_view("swapaxes_", swapaxes),
+    swapdims_=in_place_view("swapdims_", swapdims),
+    t_=in_place_view("t_", t),
+)
 
 
 # ---------------------------------------------------------------- several tensors, and questions

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import factorial, pi, sqrt
 from math import log as _ln
-from math import pi, sqrt
 
 from framework.core.defaults import get_default_dtype
+from framework.core.tensor import Tensor
 from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.inplace import assigned
-from framework.dispatch.registry import T, attach, binary, op, unary
+from framework.dispatch.registry import PUBLIC, T, attach, binary, op, unary
 from framework.dispatch.schema import Num
 
 _BOTH = dict(dtype="float", accept="biuf", spaces=("", "special"))
@@ -30,7 +31,14 @@ lgamma = unary("lgamma", deriv=(lambda xp, input: xp.digamma(input),), **_BOTH |
 digamma = unary("digamma", deriv=(lambda xp, input: xp.polygamma(input, 1),), **_BOTH | {"alias": ("psi",)})
 
 
-@op(opaque=True, elementwise=True, dtype="float", accept="biuf", spaces=(), deriv=(lambda xp, input, order: xp.polygamma(input, order + 1),))
+@op(
+    opaque=True,
+    elementwise=True,
+    dtype="float",
+    accept="biuf",
+    spaces=(),
+    deriv=(lambda xp, input, order: xp.polygamma(input, order + 1),),
+)
 def polygamma(xp, input: Num, order):
     """The derivative of digamma of an order."""
     return xp.polygamma(input, order)
@@ -48,7 +56,7 @@ def _order(n):
 
 
 @op(composite=True, spaces=("", "special"), method=False)
-def polygamma(n, input: Num):  # noqa: F811
+def polygamma(n, input: Num):
     """The n-th derivative of digamma; digamma itself for n = 0."""
     return polygamma_of(input, _order(n)) if n else T.digamma(input)
 
@@ -80,51 +88,114 @@ def _polygamma_(self, n):
 attach(polygamma=_polygamma, polygamma_=_polygamma_)
 
 
+def _no_derivative(name):
+    def rule(g):
+        raise NotImplementedError(
+            f"derivative for '{name}: input' is not implemented: only the second operand has a gradient"
+        )
+
+    return rule
+
+
+def _gamma_density(xp, input, other):
+    """other ** (input - 1) * exp(-other) / gamma(input), the density of the gamma distribution at `other`."""
+    return xp.exp(_times_log(xp, xp.log, input - 1, other) - other - xp.lgamma(input))
+
+
+igamma = binary(
+    "igamma",
+    numbers="none",
+    vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)),
+    **_BOTH,
+)
+igammac = binary(
+    "igammac",
+    numbers="none",
+    vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)),
+    **_BOTH,
+)
+PUBLIC["special"].update(gammainc=igamma, gammaincc=igammac)
+
+
 # ---------------------------------------------------------------- modified Bessel functions
 def _over(xp, out, input):
     """out / input, and its limit 1/2 at zero."""
     nowhere = input == 0
-    return xp.where(nowhere, xp.full((), 0.5, xp.like(out)), out / xp.where(nowhere, xp.full((), 1, xp.like(out)), input))
+    return xp.where(
+        nowhere, xp.full((), 0.5, xp.like(out)), out / xp.where(nowhere, xp.full((), 1, xp.like(out)), input)
+    )
 
 
 i0 = unary("i0", deriv=(lambda xp, input: xp.i1(input),), **_BOTH)
 i0e = unary("i0e", deriv=(lambda xp, input, out: xp.i1e(input) - xp.sign(input) * out,), **_SPECIAL)
 i1 = unary("i1", deriv=(lambda xp, input, out: xp.i0(input) - _over(xp, out, input),), **_SPECIAL)
-i1e = unary("i1e", deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),), **_SPECIAL)
+i1e = unary(
+    "i1e", deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),), **_SPECIAL
+)
 
 
 # ---------------------------------------------------------------- logit, sinc
 def _logit_vjp(xp, g, input, eps):
-    if eps is None:
-        return g / (input * (1 - input))
-    inside = xp.logical_and(input >= eps, input <= 1 - eps)
-    safe = xp.where(inside, input, xp.full((), 0.5, xp.like(input)))
-    return zero_where(xp, xp.logical_not(inside), g / (safe * (1 - safe)))
+    """1 / (x (1 - x)) where the function is defined, both ends included; beyond, nan, or 0 where x was clamped."""
+    clamped = eps is not None and eps >= 0
+    low, high = (eps, 1 - eps) if clamped else (0, 1)
+    inside = xp.logical_and(input >= low, input <= high)
+    slope = g / (input * (1 - input))
+    return xp.where(inside, slope, xp.full((), 0 if clamped else float("nan"), xp.like(slope)))
 
 
 @op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_logit_vjp,), **_BOTH)
 def logit(xp, input: Num, eps=None):
-    """log(input / (1 - input)); with `eps`, of input clamped to [eps, 1 - eps]."""
-    if eps is not None:
+    """log(input / (1 - input)), nan outside [0, 1]; with an `eps` that is not negative, of input clamped to [eps, 1 -
+    eps].
+    """
+    if eps is not None and eps >= 0:
         low, high = xp.full((), eps, xp.like(input)), xp.full((), 1 - eps, xp.like(input))
         input = xp.where(input < low, low, xp.where(input > high, high, input))
-    return xp.log(input / (1 - input))
+    twice = input * 2 - 1  # exact near 1/2, where the logarithm of the quotient has no digits left
+    return xp.where(xp.abs(twice) < 0.4, xp.log1p(twice) - xp.log1p(-twice), xp.log(input / (1 - input)))
 
 
-def _sinc_vjp(xp, g, input):
-    x = input * pi
-    nowhere = input == 0
-    safe = xp.where(nowhere, xp.full((), 1, xp.like(x)), x)
-    return zero_where(xp, nowhere, g * xp.conj((xp.cos(x) - xp.sin(x) / safe) / safe * pi))
+def _circle(xp, x):
+    """(sin(pi x), cos(pi x)); of real numbers from x less the nearest whole number, so that whole numbers give exact
+    zeros.
+    """
+    if xp.dtype_of(x).is_complex:
+        return xp.sin(x * pi), xp.cos(x * pi)
+    n = xp.round(x)
+    sign = 1 - 2 * (n - 2 * xp.floor(n * 0.5))
+    angle = (x - n) * pi
+    return sign * xp.sin(angle), sign * xp.cos(angle)
 
 
-@op(elementwise=True, batch=elementwise_batch, inplace=True, vjp=(_sinc_vjp,), dtype="float", spaces=("", "special"))
+_SLOPES = [
+    (-1) ** k * 2 * k / factorial(2 * k + 1) for k in range(1, 10)
+]  # of Taylor's series of sin(u) / u: the derivative's
+
+
+def _sinc_deriv(xp, input):
+    """(cos(pi x) - sinc(x)) / x, near 0 by its Taylor series."""
+    u = input * pi
+    near = xp.abs(u) < 1
+    u = xp.where(
+        near, u, xp.full((), 0, xp.like(u))
+    )  # each branch on what it is for: no overflow may reach its derivative
+    x = xp.where(near, xp.full((), 1, xp.like(u)), input)
+    square, series = u * u, xp.full((), 0, xp.like(u))
+    for c in reversed(_SLOPES):
+        series = series * square + c
+    sine, cosine = _circle(xp, x)
+    return xp.where(near, series * u * pi, (cosine - sine / (x * pi)) / x)
+
+
+@op(
+    elementwise=True, batch=elementwise_batch, inplace=True, deriv=(_sinc_deriv,), dtype="float", spaces=("", "special")
+)
 def sinc(xp, input: Num):
     """sin(pi input) / (pi input), and 1 at 0."""
-    x = input * pi
     nowhere = input == 0
-    one = xp.full((), 1, xp.like(x))
-    return xp.where(nowhere, one, xp.sin(x) / xp.where(nowhere, one, x))
+    one = xp.full((), 1, xp.like(input))
+    return xp.where(nowhere, one, _circle(xp, input)[0] / xp.where(nowhere, one, input * pi))
 
 
 # ---------------------------------------------------------------- products with logarithms
@@ -148,10 +219,28 @@ def _times_log_vjp(xp, g, log, x, y, edge):
     return zero_where(xp, xp.logical_and(x == 0, y <= edge), g * log(y))
 
 
-xlogy = binary("xlogy", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log, input, other), inplace=True, batch=elementwise_batch,
-               vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0), lambda g, input, other: g * input / other), **_BOTH)  # fmt: skip
-xlog1py = binary("xlog1py", numbers="one", forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other), inplace=False, batch=elementwise_batch,
-                 vjp=(lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1), lambda g, input, other: g * input / (other + 1)), **_SPECIAL)  # fmt: skip
+xlogy = binary(
+    "xlogy",
+    forward=lambda xp, input, other: _times_log(xp, xp.log, input, other),
+    inplace=True,
+    batch=elementwise_batch,
+    vjp=(
+        lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log, input, other, 0),
+        lambda g, input, other: g * input / other,
+    ),
+    **_BOTH,
+)
+xlog1py = binary(
+    "xlog1py",
+    forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other),
+    inplace=False,
+    batch=elementwise_batch,
+    vjp=(
+        lambda xp, g, input, other: _times_log_vjp(xp, g, xp.log1p, input, other, -1),
+        lambda g, input, other: g * input / (other + 1),
+    ),
+    **_SPECIAL,
+)
 
 
 # ---------------------------------------------------------------- sums of exponentials of two
@@ -160,7 +249,37 @@ def _ratio(xp, a, b, grow):
     return 1 / (1 + grow(zero_where(xp, xp.eq(a, b), b - a)))
 
 
-logaddexp = binary("logaddexp", numbers="none", inplace=False, accept="fc", vjp=(
-    lambda xp, g, input, other: g * xp.conj(_ratio(xp, input, other, xp.exp)), lambda xp, g, input, other: g * xp.conj(_ratio(xp, other, input, xp.exp))))  # fmt: skip
-logaddexp2 = binary("logaddexp2", numbers="none", inplace=False, accept="f", vjp=(
-    lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2), lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2)))  # fmt: skip
+def _is_complex(x):
+    return isinstance(x, Tensor) and x.dtype.is_complex
+
+
+def _complex_logaddexp(xp, input, other):
+    """From the operand with the greater real part, so that no exponential overflows."""
+    first = xp.real(input) >= xp.real(other)
+    greater, lesser = xp.where(first, input, other), xp.where(first, other, input)
+    return greater + xp.log1p(xp.exp(zero_where(xp, xp.eq(greater, lesser), lesser - greater)))
+
+
+binary("complex_logaddexp", _complex_logaddexp, accept="c", spaces=(), batch=elementwise_batch,
+       deriv=(lambda xp, input, out: xp.exp(input - out), lambda xp, other, out: xp.exp(other - out)))  # fmt: skip
+logaddexp = binary(
+    "logaddexp",
+    numbers="none",
+    inplace=False,
+    accept="f",
+    vjp=(
+        lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp),
+        lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp),
+    ),
+    rewrite=lambda *args: T.complex_logaddexp(*args) if any([_is_complex(x) for x in args]) else NotImplemented,
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    numbers="none",
+    inplace=False,
+    accept="f",
+    vjp=(
+        lambda xp, g, input, other: g * _ratio(xp, input, other, xp.exp2),
+        lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2),
+    ),
+)

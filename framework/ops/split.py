@@ -1,4 +1,6 @@
-"""Tensors cut into several views along a dimension. Such views may not be written in place where gradients are tracked."""
+"""Tensors cut into several views along a dimension. Such views may not be written in place where gradients are
+tracked.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,14 @@ def by_sizes(input, sizes, dim, name="SplitWithSizes"):
     """Views of the given sizes, which must add up to the dimension."""
     size = input.shape[dim]
     if any(n < 0 for n in sizes):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
     if sum(sizes) != size:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), but got "
-                           f"split_sizes={list(sizes)}")  # fmt: skip
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(sizes)}"
+        )
     return pieces(input, dim, _from_sizes(sizes), name)
 
 
@@ -109,12 +115,16 @@ def _sections(input, count, dim):
 def _parts(input, given, dim):
     if isinstance(given, Tensor):
         if given.ndim > 1 or given.dtype.name != "int64":
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional int64 tensor, "
-                               f"but got a tensor with {given.ndim} dims and dtype {given.dtype}")  # fmt: skip
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional int64 "
+                f"tensor, but got a tensor with {given.ndim} dims and dtype {given.dtype}"
+            )
         given = to_host(given).tolist()
     ranges = _sections(input, given, dim) if isinstance(given, int) else _from_bounds(as_ints(given), input.shape[dim])
     lead = (FULL,) * dim
-    return tuple([T.slice(input, (*lead, slice(start, stop))) for start, stop in ranges])  # these may be written, as in PyTorch
+    return tuple(
+        [T.slice(input, (*lead, slice(start, stop))) for start, stop in ranges]
+    )  # these may be written, as in PyTorch
 
 
 @op(composite=True)
@@ -128,13 +138,18 @@ def tensor_split(input: Num, indices_or_sections=None, dim=0, *, indices=None, s
 def _even(name, input, given, dim, least):
     """Parts of exactly one size, or between indices."""
     if input.ndim < least:
-        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!")
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
+            "dimensions!"
+        )
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"torch.{name} expects a positive number of sections, got {given}")
         if input.shape[dim] % given:
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is "
-                               f"not divisible by the split_size {given}!")  # fmt: skip
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                f"{input.shape[dim]} is not divisible by the split_size {given}!"
+            )
     return _parts(input, given, dim)
 
 

@@ -1,4 +1,6 @@
-"""Tensors of various ranks put together: at least so many dimensions, stacks along a given one, blocks on a diagonal."""
+"""Tensors of various ranks put together: at least so many dimensions, stacks along a given one, blocks on a
+diagonal.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,18 @@ def atleast_2d(*tensors):
 
 @op(composite=True, method=False)
 def atleast_3d(*tensors):
-    """Each tensor with three dimensions at least, matrices with a last one of size 1; one for one, a tuple for several."""
+    """Each tensor with three dimensions at least, matrices with a last one of size 1; one for one, a tuple for
+    several.
+    """
     return _each("atleast_3d", three_dimensions, tensors)
 
 
 # ---------------------------------------------------------------- stacks
 def _list(name, tensors):
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     for i, t in enumerate(tensors):
@@ -92,7 +98,9 @@ def block_diag(*tensors):
     tensors = flat_tensors("block_diag", tensors)
     for i, t in enumerate(tensors):
         if t.ndim > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
+            )
     if not tensors:
         raise RuntimeError("torch.block_diag: expected at least one tensor")
     dtype = result_type([(t.dtype, 0) for t in tensors])

@@ -63,9 +63,7 @@ atan = unary(
 )
 sinh = unary("sinh", doc="The hyperbolic sine.", dtype="float", deriv=(lambda xp, input: xp.cosh(input),))
 cosh = unary("cosh", doc="The hyperbolic cosine.", dtype="float", deriv=(lambda xp, input: xp.sinh(input),))
-tanh = unary(
-    "tanh", doc="The hyperbolic tangent.", dtype="float", deriv=(lambda out: 1 - out * out,), kernel_vjp=True
-)
+tanh = unary("tanh", doc="The hyperbolic tangent.", dtype="float", deriv=(lambda out: 1 - out * out,), kernel_vjp=True)
 asinh = unary(
     "asinh",
     doc="The inverse hyperbolic sine.",
@@ -95,6 +93,7 @@ deg2rad = unary(
     doc="Degrees as radians.",
     forward=lambda xp, input: input * (pi / 180),
     dtype="float",
+    accept="biuf",
     linear="each",
     vjp=(lambda g: g * (pi / 180),),
 )
@@ -103,6 +102,7 @@ rad2deg = unary(
     doc="Radians as degrees.",
     forward=lambda xp, input: input * (180 / pi),
     dtype="float",
+    accept="biuf",
     linear="each",
     vjp=(lambda g: g * (180 / pi),),
 )
@@ -213,6 +213,6 @@ squared = T.square
 
 
 @op(composite=True, inplace=True)
-def square(input: Num):  # noqa: F811
+def square(input: Num):
     """input * input; of bools, int64."""
     return squared(input if input.dtype is not bool_ else T.to_dtype(input, int64))

@@ -23,18 +23,25 @@ def reshape(xp, input: Num, shape: Ints):
 def _expanded(input, size):
     lead = len(size) - input.ndim
     if lead < 0:
-        raise RuntimeError(f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the "
-                           f"tensor ({input.ndim}); got sizes {list(size)} for a tensor of shape {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({input.ndim}); got sizes {list(size)} for a tensor of shape {list(input.shape)}"
+        )
     shape = list(size)
     for i, n in enumerate(shape):
         have = input.shape[i - lead] if i >= lead else 1
         if n == -1:
             if i < lead:
-                raise RuntimeError(f"expand: the expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+                raise RuntimeError(
+                    "expand: the expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+                    f"{i}"
+                )
             shape[i] = have
         elif have != n and have != 1:
-            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension {i}. "
-                               f"Target sizes: {list(size)}. Tensor sizes: {list(input.shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}. Target sizes: {list(size)}. Tensor sizes: {list(input.shape)}"
+            )
     return (tuple(shape),)
 
 
@@ -43,7 +50,9 @@ def _expand_batch(fn, size, flags, args):
     return fn(T.reshape(x, (size, *[1] * (len(shape) - x.ndim + 1), *x.shape[1:])), (size, *shape))
 
 
-@op(view=True, opaque=True, linear="each", canon=_expanded, trusting="sized", vjp=(lambda g: g,), batch=_expand_batch)  # the engine sums broadcasts away
+@op(
+    view=True, opaque=True, linear="each", canon=_expanded, trusting="sized", vjp=(lambda g: g,), batch=_expand_batch
+)  # the engine sums broadcasts away
 def expand(xp, input: Num, size: Ints):
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
     return xp.expand(input, size)
@@ -52,8 +61,10 @@ def expand(xp, input: Num, size: Ints):
 def _permutation(input, dims):
     wrapped = tuple([wrap_dim(d, input.ndim) for d in as_ints(dims)])
     if len(wrapped) != input.ndim:
-        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
-                           f"of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wrapped)}")  # fmt: skip
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wrapped)}"
+        )
     if len(set(wrapped)) != len(wrapped):
         raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}")
     return (wrapped,)
@@ -74,7 +85,14 @@ def permute(xp, input: Num, dims: Ints):
     return xp.permute(input, dims)
 
 
-@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g: xp.mT(g),), batch=lambda fn, size, flags, args: fn(args[0]), spaces=())
+@op(
+    view=True,
+    opaque=True,
+    linear="each",
+    vjp=(lambda xp, g: xp.mT(g),),
+    batch=lambda fn, size, flags, args: fn(args[0]),
+    spaces=(),
+)
 def mT(xp, input: Num):
     """The last two dimensions swapped."""
     return xp.mT(input)
@@ -101,7 +119,15 @@ def _inner_key(fn, size, flags, args):
 slice_all = slice(None)
 
 
-@op(view=True, opaque=True, linear="each", vjp=(lambda xp, g, key, shape: xp.slice_put(g, key, shape),), batch=_inner_key, spaces=(), trim=True)
+@op(
+    view=True,
+    opaque=True,
+    linear="each",
+    vjp=(lambda xp, g, key, shape: xp.slice_put(g, key, shape),),
+    batch=_inner_key,
+    spaces=(),
+    trim=True,
+)
 def slice_(xp, input: Num, key):
     """Basic indexing by a tuple of ints, slices with positive step, None and at most one Ellipsis."""
     return xp.slice(input, key)
@@ -138,7 +164,9 @@ def _diagonal_put_batch(fn, size, flags, args):
 @op(opaque=True, linear="each", batch=_diagonal_put_batch, exact=True, spaces=(),
     vjp=(lambda xp, g, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2),))  # fmt: skip
 def diagonal_put(xp, input: Num, size, offset, dim1, dim2):
-    """Zeros of shape `size` with `input` on a diagonal: the transpose of `diagonal`. Dimensions count from the front."""
+    """Zeros of shape `size` with `input` on a diagonal: the transpose of `diagonal`. Dimensions count from the
+    front.
+    """
     return xp.diagonal_put(input, size, offset, dim1, dim2)
 
 
@@ -151,7 +179,9 @@ def _windows_batch(fn, size, flags, args):
 @op(view=True, opaque=True, linear="each", batch=_windows_batch, spaces=(),
     vjp=(lambda xp, g, shape, dim, step: xp.windows_put(g, dim, shape[dim], step),))  # fmt: skip
 def windows(xp, input: Num, dim, size, step):
-    """Windows of `size` elements at every `step` along `dim`: counted along `dim`, their elements along a new last dimension."""
+    """Windows of `size` elements at every `step` along `dim`: counted along `dim`, their elements along a new last
+    dimension.
+    """
     return xp.windows(input, dim, size, step)
 
 
@@ -163,7 +193,9 @@ def windows_put(xp, input: Num, dim, length, step):
 
 
 def _strided_vjp(xp, g, stride, shift, geometry):
-    """The gradient by memory position, then read where the input's elements lie; elements that lie together share it."""
+    """The gradient by memory position, then read where the input's elements lie; elements that lie together share
+    it.
+    """
     size, strides, offset, count, shared = geometry
     flat = xp.strided_put(g, count, stride, offset + shift)
     if shared:
@@ -186,13 +218,15 @@ def _strided_batch(fn, size, flags, args):
     x, shape, stride, shift, (inner, strides, offset, _, shared) = args
     x = T.contiguous(x, tuple(range(x.ndim)))
     each = prod(inner)
-    return fn(x, (size, *shape), (each, *stride), shift, ((size, *inner), (each, *strides), offset, each * size, shared))
+    return fn(
+        x, (size, *shape), (each, *stride), shift, ((size, *inner), (each, *strides), offset, each * size, shared)
+    )
 
 
 @op(view=True, opaque=True, vjp=(_strided_vjp,), jvp=_strided_jvp, batch=_strided_batch, spaces=())
 def strided(xp, input: Num, size, stride, shift, geometry):
-    """The view with these strides that starts `shift` elements after input's first. geometry: input's own shape, strides and
-    offset, how many elements its storage has, and whether some of its elements lie in the same place."""
+    """The view with these strides that starts `shift` elements after input's first. geometry: input's own shape,
+    strides and offset, how many elements its storage has, and whether some of its elements lie in the same place."""
     return xp.strided(input, size, stride, shift, geometry)
 
 

@@ -25,14 +25,17 @@ def _geometry(name, kernel_size, dilation, padding, stride):
     sizes = {key: _pair(value, key) for key, value in sizes.items()}
     for key, pair in sizes.items():
         if min(pair) < (0 if key == "padding" else 1):
-            raise RuntimeError(f"{name}: {key} should be {'non-negative' if key == 'padding' else 'greater than zero'}, but got {pair}")
+            raise RuntimeError(
+                f"{name}: {key} should be {'non-negative' if key == 'padding' else 'greater than zero'}, but got {pair}"
+            )
     return tuple(sizes.values())
 
 
 def _blocks(size, kernel, dilation, padding, stride):
     """How many windows fit along each dimension."""
     return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True)
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True)
     )
 
 
@@ -40,7 +43,9 @@ def _blocks(size, kernel, dilation, padding, stride):
 def _places(size, kernel, dilation, padding, stride):
     """(elements of a window, windows): where in the padded plane, in rows of one, each element of each window lies."""
     ways = []
-    for n, k, d, p, s in zip(_blocks(size, kernel, dilation, padding, stride), kernel, dilation, padding, stride, strict=True):
+    for n, k, d, _, s in zip(
+        _blocks(size, kernel, dilation, padding, stride), kernel, dilation, padding, stride, strict=True
+    ):
         ways.append(np.arange(k)[:, None] * d + np.arange(n)[None, :] * s)
     width = size[1] + 2 * padding[1]
     places = ways[0][:, None, :, None] * width + ways[1][None, :, None, :]
@@ -60,15 +65,16 @@ def unfold(input: Num, kernel_size, dilation=1, padding=0, stride=1):
     kernel, dilation, padding, stride = _geometry("unfold", kernel_size, dilation, padding, stride)
     if input.ndim not in (3, 4):
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-            f"{list(input.shape)} (unfold)"
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)} (unfold)"
         )
     lead, size = tuple(input.shape[:-2]), tuple(input.shape[-2:])
     blocks = _blocks(size, kernel, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, "
-            f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one. (unfold)"
+            f"Given input with spatial size {size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, calculated shape of the array of sliding blocks as {blocks}, but its components must "
+            "be at least one. (unfold)"
         )
     rows, columns = (n + 2 * p for n, p in zip(size, padding, strict=True))
     if any(padding):
@@ -81,7 +87,8 @@ def unfold(input: Num, kernel_size, dilation=1, padding=0, stride=1):
 
 @op(composite=True, spaces=("nn.functional",), method=False)
 def fold(input: Num, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The columns of (N, C prod(kernel_size), L), or without N, added up in the places of their windows: (N, C, *output_size).
+    """The columns of (N, C prod(kernel_size), L), or without N, added up in the places of their windows: (N, C,
+    *output_size).
 
     RuntimeError for shapes that are not those of windows of `output_size`.
     """
@@ -89,20 +96,20 @@ def fold(input: Num, output_size, kernel_size, dilation=1, padding=0, stride=1):
     size = _pair(output_size, "output_size")
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
-            f"{list(input.shape)} (fold)"
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(input.shape)} (fold)"
         )
     area, blocks = kernel[0] * kernel[1], _blocks(size, kernel, dilation, padding, stride)
     if input.shape[-2] % area:
         raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
-            f"{input.shape[-2]} and kernel_size={kernel}. (fold)"
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={input.shape[-2]} and kernel_size={kernel}. (fold)"
         )
     if min(blocks) < 1 or input.shape[-1] != blocks[0] * blocks[1]:
         raise RuntimeError(
-            f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, expected size of "
-            f"input's dimension 2 to match the calculated number of sliding blocks {blocks[0]} * {blocks[1]} = {blocks[0] * blocks[1]}, "
-            f"but got input.size(2)={input.shape[-1]}. (fold)"
+            f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{blocks[0]} * {blocks[1]} = {blocks[0] * blocks[1]}, but got input.size(2)={input.shape[-1]}. (fold)"
         )
     lead = (*input.shape[:-2], input.shape[-2] // area)
     rows, columns = (n + 2 * p for n, p in zip(size, padding, strict=True))

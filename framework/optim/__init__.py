@@ -1,4 +1,6 @@
-"""Optimizers: they change parameters by their gradients, one `step` at a time. `lr_scheduler` changes their learning rates."""
+"""Optimizers: they change parameters by their gradients, one `step` at a time. `lr_scheduler` changes their learning
+rates.
+"""
 
 from framework.optim import lr_scheduler
 from framework.optim.adadelta import Adadelta
@@ -18,6 +20,21 @@ from framework.optim.sgd import SGD
 from framework.optim.sparse_adam import SparseAdam
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "Rprop", "SparseAdam", "lr_scheduler",
-]  # fmt: skip
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Muon",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SparseAdam",
+    "lr_scheduler",
+]

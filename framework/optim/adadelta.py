@@ -22,7 +22,8 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(ParameterwiseOptimizer):
-    """param -= lr d, d = g sqrt(u + eps) / sqrt(v + eps), v and u the running means of g^2 and d^2, kept by `rho` (Zeiler 2012).
+    """param -= lr d, d = g sqrt(u + eps) / sqrt(v + eps), v and u the running means of g^2 and d^2, kept by `rho`
+    (Zeiler 2012).
 
     State: step, square_avg, acc_delta. ValueError for negative numbers and a rho outside [0, 1].
     """
@@ -46,9 +47,15 @@ class Adadelta(ParameterwiseOptimizer):
         at_least_zero("epsilon value", eps)
         at_least_zero("weight_decay value", weight_decay)
         defaults = {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
-            "foreach": foreach, "differentiable": differentiable,
-        }  # fmt: skip
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
         super().__init__(params, defaults)
 
     def _new_state(self, group: dict[str, Any], param: Tensor) -> dict[str, Any]:

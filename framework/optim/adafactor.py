@@ -19,9 +19,19 @@ from framework.optim.parameterwise import (
 __all__ = ["Adafactor"]
 
 
+# The distance from 1 to the next larger number.
+EPSILONS = {
+    framework.float64: 2.0**-52,
+    framework.float32: 2.0**-23,
+    framework.float16: 2.0**-10,
+    framework.bfloat16: 2.0**-7,
+}
+
+
 class Adafactor(ParameterwiseOptimizer):
-    """param -= a g / sqrt(v) / max(1, rms(g / sqrt(v)) / d), a = max(eps2, rms(param)) min(lr, 1 / sqrt(t)); of a matrix the means
-    of g^2 are kept by row and by column alone, v being their outer product over its mean (Shazeer and Stern 2018).
+    """param -= a g / sqrt(v) / max(1, rms(g / sqrt(v)) / d), a = max(eps2, rms(param)) min(lr, 1 / sqrt(t)); of a
+    matrix the means of g^2 are kept by row and by column alone, v being their outer product over its mean (Shazeer and
+    Stern 2018).
 
     State: step, and row_var and col_var, or variance for vectors. ValueError for numbers out of their range.
     """
@@ -40,7 +50,12 @@ class Adafactor(ParameterwiseOptimizer):
     ) -> None:
         if isinstance(lr, Tensor):
             check_lr(lr)
-        for name, value in (("Learning rate", lr), ("epsilon1", eps[0]), ("epsilon2", eps[1]), ("weight_decay", weight_decay)):
+        for name, value in (
+            ("Learning rate", lr),
+            ("epsilon1", eps[0]),
+            ("epsilon2", eps[1]),
+            ("weight_decay", weight_decay),
+        ):
             if value is not None and not 0.0 <= value:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if not 0.0 >= beta2_decay:
@@ -73,7 +88,7 @@ class Adafactor(ParameterwiseOptimizer):
         step, lr = advance(group, state), number(group["lr"])
         eps1, eps2 = group["eps"]
         if eps1 is None:
-            eps1 = framework.finfo(param.dtype).eps
+            eps1 = EPSILONS[param.dtype]
         new = step ** group["beta2_decay"]
         rate = max(eps2, _rms(param)) * min(lr, 1 / step**0.5)
         if group["weight_decay"] != 0:

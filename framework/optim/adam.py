@@ -25,11 +25,12 @@ __all__ = ["Adam", "AdamW"]
 
 
 class Adam(ParameterwiseOptimizer):
-    """param -= lr m' / (sqrt(v') + eps), m' = m / (1 - beta1^t), v' = v / (1 - beta2^t), m and v the running means of g and g^2
-    (Kingma and Ba 2014). `amsgrad` uses the largest v so far (Reddi et al. 2018); `weight_decay` adds its multiple of param to g,
-    or with `decoupled_weight_decay` shrinks param by lr times it.
+    """param -= lr m' / (sqrt(v') + eps), m' = m / (1 - beta1^t), v' = v / (1 - beta2^t), m and v the running means of g
+    and g^2 (Kingma and Ba 2014). `amsgrad` uses the largest v so far (Reddi et al. 2018); `weight_decay` adds its
+    multiple of param to g, or with `decoupled_weight_decay` shrinks param by lr times it.
 
-    State: step, exp_avg, exp_avg_sq, and with amsgrad max_exp_avg_sq. ValueError for negative numbers and betas outside [0, 1).
+    State: step, exp_avg, exp_avg_sq, and with amsgrad max_exp_avg_sq. ValueError for negative numbers and betas outside
+    [0, 1).
     """
 
     def __init__(
@@ -54,10 +55,18 @@ class Adam(ParameterwiseOptimizer):
         at_least_zero("weight_decay value", weight_decay)
         self._check_tensor_betas(betas, foreach and not capturable)
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
-        }  # fmt: skip
+        }
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
@@ -109,9 +118,15 @@ class Adam(ParameterwiseOptimizer):
         step = state["step"].item() + 1
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
         return [state[name] for name in names], (
-            -1.0 if group["maximize"] else 1.0, 1 - lr * decay if decoupled else 1.0, 0.0 if decoupled else float(decay),
-            beta1, beta2, (1 - beta2**step) ** 0.5, group["eps"], -(lr / (1 - beta1**step)),
-        )  # fmt: skip
+            -1.0 if group["maximize"] else 1.0,
+            1 - lr * decay if decoupled else 1.0,
+            0.0 if decoupled else float(decay),
+            beta1,
+            beta2,
+            (1 - beta2**step) ** 0.5,
+            group["eps"],
+            -(lr / (1 - beta1**step)),
+        )
 
     def _update(self, group: dict[str, Any], param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
         step, lr = advance(group, state), number(group["lr"])
@@ -137,8 +152,8 @@ class Adam(ParameterwiseOptimizer):
 
 
 class AdamW(Adam):
-    """`Adam` with a weight decay that is no part of the gradient: it shrinks param by lr weight_decay (Loshchilov and Hutter
-    2017)."""
+    """`Adam` with a weight decay that is no part of the gradient: it shrinks param by lr weight_decay (Loshchilov and
+    Hutter 2017)."""
 
     def __init__(
         self,

@@ -23,7 +23,8 @@ __all__ = ["Adamax"]
 
 
 class Adamax(ParameterwiseOptimizer):
-    """param -= lr / (1 - beta1^t) m / u, m the running mean of g, u = max(beta2 u, |g| + eps) (Kingma and Ba 2014, section 7.1).
+    """param -= lr / (1 - beta1^t) m / u, m the running mean of g, u = max(beta2 u, |g| + eps) (Kingma and Ba 2014,
+    section 7.1).
 
     State: step, exp_avg, exp_inf. ValueError for negative numbers and betas outside [0, 1).
     """
@@ -46,9 +47,15 @@ class Adamax(ParameterwiseOptimizer):
         check_betas(betas)
         at_least_zero("weight_decay value", weight_decay)
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
         super().__init__(params, defaults)
 
     def _new_state(self, group: dict[str, Any], param: Tensor) -> dict[str, Any]:

@@ -22,8 +22,8 @@ __all__ = ["ASGD"]
 
 
 class ASGD(ParameterwiseOptimizer):
-    """param = param (1 - lambd eta) - eta g, eta = lr / (1 + lambd lr t)^alpha; from step t0 on `ax` is the mean of all params
-    since (Polyak and Juditsky 1992; Bottou 2012).
+    """param = param (1 - lambd eta) - eta g, eta = lr / (1 + lambd lr t)^alpha; from step t0 on `ax` is the mean of all
+    params since (Polyak and Juditsky 1992; Bottou 2012).
 
     State: step, eta, mu, ax. ValueError for a negative lr or weight_decay.
     """

@@ -16,8 +16,9 @@ __all__ = ["LBFGS"]
 class LBFGS(Optimizer):
     """The limited-memory quasi-Newton method (Nocedal and Wright 2006, chapter 7) on all parameters as one vector.
 
-    `step(closure)` makes up to `max_iter` iterations, each calling the closure, at most `max_eval` times in all (5/4 of `max_iter`
-    by default). `line_search_fn` is None (steps of length lr) or "strong_wolfe". One parameter group alone (ValueError).
+    `step(closure)` makes up to `max_iter` iterations, each calling the closure, at most `max_eval` times in all (5/4 of
+    `max_iter` by default). `line_search_fn` is None (steps of length lr) or "strong_wolfe". One parameter group alone
+    (ValueError).
     """
 
     def __init__(
@@ -64,7 +65,9 @@ class LBFGS(Optimizer):
     # ------------------------------------------------------------ the step
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Iterate with the loss and gradients of `closure` until a tolerance or a limit is reached; returns the first loss."""
+        """Iterate with the loss and gradients of `closure` until a tolerance or a limit is reached; returns the first
+        loss.
+        """
         evaluate = framework.enable_grad()(closure)
         with framework.no_grad():
             return self._step(evaluate)
@@ -93,7 +96,9 @@ class LBFGS(Optimizer):
                 direction = grad.neg()
                 state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             else:
-                direction = self._direction(state, grad, grad - previous_grad, direction * length, group["history_size"])
+                direction = self._direction(
+                    state, grad, grad - previous_grad, direction * length, group["history_size"]
+                )
             previous_grad, previous_loss = grad.clone(), loss
             length = min(1.0, 1.0 / grad.abs().sum().item()) * lr if start else lr
             slope = (grad @ direction).item()
@@ -122,7 +127,9 @@ class LBFGS(Optimizer):
 
     @staticmethod
     def _direction(state: dict[str, Any], grad: Tensor, change: Tensor, moved: Tensor, history: int) -> Tensor:
-        """- H grad, H the inverse Hessian that the last moves and changes of the gradient suggest (two-loop recursion)."""
+        """- H grad, H the inverse Hessian that the last moves and changes of the gradient suggest (two-loop
+        recursion).
+        """
         changes, moves, weights = state["old_dirs"], state["old_stps"], state["ro"]
         curvature = (change @ moved).item()
         if curvature > 1e-10:
@@ -145,7 +152,14 @@ class LBFGS(Optimizer):
         return direction
 
     def _search(
-        self, closure: Callable[[], Any], length: float, direction: Tensor, loss: float, grad: Tensor, slope: float, limit: int
+        self,
+        closure: Callable[[], Any],
+        length: float,
+        direction: Tensor,
+        loss: float,
+        grad: Tensor,
+        slope: float,
+        limit: int,
     ) -> tuple[float, Tensor, float, int]:
         start = [param.clone() for param in self._params]
 
@@ -173,8 +187,9 @@ def strong_wolfe(
     tolerance_change: float = 1e-9,
     max_evaluations: int = 25,
 ) -> tuple[float, Any, float, int]:
-    """(loss, gradient, length, evaluations) at a length that satisfies the strong Wolfe conditions: the loss falls by c1 of what
-    the slope promises, and the slope shrinks to c2 of its size (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
+    """(loss, gradient, length, evaluations) at a length that satisfies the strong Wolfe conditions: the loss falls by
+    c1 of what the slope promises, and the slope shrinks to c2 of its size (Nocedal and Wright 2006, algorithms 3.5 and
+    3.6).
 
     `at(length)` evaluates; `start` is the point of length 0; `reach` is the largest entry of the direction.
     """

@@ -15,9 +15,10 @@ __all__ = ["Muon"]
 class Muon(ParameterwiseOptimizer):
     """param = param (1 - lr weight_decay) - lr' orthogonalised(momentum), for matrices alone (Jordan et al. 2024).
 
-    The orthogonal factor comes from `ns_steps` of X = a X + (b X X^T + c (X X^T)^2) X in bfloat16, X the update over its norm.
-    lr' = lr sqrt(max(1, rows / columns)), or 0.2 lr sqrt(max(rows, columns)) for `adjust_lr_fn="match_rms_adamw"`.
-    State: momentum_buffer. ValueError for negative numbers, parameters that are no matrices, other names.
+    The orthogonal factor comes from `ns_steps` of X = a X + (b X X^T + c (X X^T)^2) X in bfloat16, X the update over
+    its norm. lr' = lr sqrt(max(1, rows / columns)), or 0.2 lr sqrt(max(rows, columns)) for
+    `adjust_lr_fn="match_rms_adamw"`. State: momentum_buffer. ValueError for negative numbers, parameters that are no
+    matrices, other names.
     """
 
     def __init__(

@@ -24,8 +24,8 @@ __all__ = ["NAdam"]
 
 
 class NAdam(ParameterwiseOptimizer):
-    """Adam with Nesterov momentum (Dozat 2016): param -= lr (mu_t+1 m / (1 - prod_i<=t+1 mu_i) + (1 - mu_t) g / (1 - prod_i<=t
-    mu_i)) / (sqrt(v') + eps), mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2), m, v and v' as in Adam.
+    """Adam with Nesterov momentum (Dozat 2016): param -= lr (mu_t+1 m / (1 - prod_i<=t+1 mu_i) + (1 - mu_t) g / (1 -
+    prod_i<=t mu_i)) / (sqrt(v') + eps), mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2), m, v and v' as in Adam.
 
     State: step, mu_product, exp_avg, exp_avg_sq. ValueError for negative numbers and betas outside [0, 1).
     """

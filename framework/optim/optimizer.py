@@ -1,4 +1,6 @@
-"""`Optimizer`: parameter groups, state and its dictionary, hooks around a step; and what most optimizers share beyond it."""
+"""`Optimizer`: parameter groups, state and its dictionary, hooks around a step; and what most optimizers share beyond
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from itertools import chain
 from typing import Any
 
 import framework
-from framework.core.tensor import Tensor
 from framework.autograd.handle import RemovableHandle
+from framework.core.tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
@@ -36,7 +38,9 @@ _global_step_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Run `hook(optimizer, args, kwargs)` before the step of every optimizer; a pair it returns replaces the arguments."""
+    """Run `hook(optimizer, args, kwargs)` before the step of every optimizer; a pair it returns replaces the
+    arguments.
+    """
     return _put(_global_step_pre_hooks, hook)
 
 
@@ -45,7 +49,9 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return _put(_global_step_post_hooks, hook)
 
 
-def _put(table: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+def _put(
+    table: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False
+) -> RemovableHandle:
     handle = RemovableHandle(table)
     table[handle.id] = hook
     if prepend:
@@ -79,9 +85,9 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 class Optimizer:
     """The base of all optimizers: subclass it with an `__init__` that passes the defaults on, and a `step`.
 
-    `params` is an iterable of tensors, of (name, tensor) pairs, or of dictionaries, each a group: its tensors under "params",
-    options of its own beside them. `param_groups` is the list of the groups with the defaults filled in, `state` a dictionary for
-    each tensor.
+    `params` is an iterable of tensors, of (name, tensor) pairs, or of dictionaries, each a group: its tensors under
+    "params", options of its own beside them. `param_groups` is the list of the groups with the defaults filled in,
+    `state` a dictionary for each tensor.
     """
 
     _steps_taken = 0  # read by schedulers, which come after the step
@@ -129,15 +135,16 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group: a dictionary with "params" and options, of which the defaults stand in for those not given.
 
-        TypeError for tensors that are none or come in a set, ValueError for a tensor that is no leaf or is in a group already.
+        TypeError for tensors that are none or come in a set, ValueError for a tensor that is no leaf or is in a group
+        already.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
-                "between runs. Please use a list instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead."
             )
         items = [params] if isinstance(params, Tensor) else list(params)
         names = [item[0] for item in items if isinstance(item, tuple)]
@@ -166,7 +173,8 @@ class Optimizer:
             if ("param_names" in group) != ("param_names" in param_group):
                 how = "with names" if "param_names" in param_group else "without names"
                 raise ValueError(
-                    f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer"
+                    f"all optimizer param groups should be with/without names. cannot add param group {how} to the "
+                    "optimizer"
                 )
             if any(id(param) in own for param in group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
@@ -187,8 +195,8 @@ class Optimizer:
             param.grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients once. A `closure` computes the loss and the gradients anew; its loss is
-        returned."""
+        """Change the parameters by their gradients once. A `closure` computes the loss and the gradients anew; its loss
+        is returned."""
         raise NotImplementedError(f"{type(self).__name__} has no step")
 
     # ------------------------------------------------------------ hooks
@@ -220,7 +228,8 @@ class Optimizer:
     # ------------------------------------------------------------ state dictionary
 
     def state_dict(self) -> dict[str, Any]:
-        """"state": the state of each parameter under its number; "param_groups": the groups with numbers for the parameters.
+        """ "state": the state of each parameter under its number; "param_groups": the groups with numbers for the
+        parameters.
 
         The tensors in it are the optimizer's own: copy it to keep what it holds now.
         """
@@ -247,8 +256,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over copies of the state and the options of a dictionary that `state_dict` gave.
 
-        Parameters are matched by their order; tensors of the state are cast to the dtype and device of their parameter (the step
-        count keeps its own). ValueError unless the groups have the same sizes.
+        Parameters are matched by their order; tensors of the state are cast to the dtype and device of their parameter
+        (the step count keeps its own). ValueError unless the groups have the same sizes.
         """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -259,7 +268,9 @@ class Optimizer:
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(mine["params"]) != len(its["params"]) for mine, its in zip(groups, saved, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         params: dict[Any, tuple[Tensor, dict[str, Any]]] = {}
         for mine, its in zip(groups, saved, strict=True):
             params.update((number, (param, its)) for number, param in zip(its["params"], mine["params"], strict=True))

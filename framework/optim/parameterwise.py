@@ -1,4 +1,6 @@
-"""Optimizers that treat each parameter by itself: they say what a parameter's state is and how one gradient changes it."""
+"""Optimizers that treat each parameter by itself: they say what a parameter's state is and how one gradient changes
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,22 @@ from framework.core.tensor import FAST, Tensor, arr
 from framework.optim.optimizer import Optimizer
 
 __all__ = [
-    "ParameterwiseOptimizer", "add_product", "add_ratio", "add_scaled", "advance", "at_least_zero", "blend", "check_betas",
-    "check_fused", "check_lr", "decayed", "evaluate", "new_step", "number", "step_dtype",
-]  # fmt: skip
+    "ParameterwiseOptimizer",
+    "add_product",
+    "add_ratio",
+    "add_scaled",
+    "advance",
+    "at_least_zero",
+    "blend",
+    "check_betas",
+    "check_fused",
+    "check_lr",
+    "decayed",
+    "evaluate",
+    "new_step",
+    "number",
+    "step_dtype",
+]
 
 CAPTURABLE_DEVICES = ("cuda",)
 
@@ -22,15 +37,15 @@ CAPTURABLE_DEVICES = ("cuda",)
 class ParameterwiseOptimizer(Optimizer):
     """An optimizer whose step is `_new_state` for a parameter met first, then `_update` with its gradient.
 
-    Complex parameters are updated as pairs of real numbers. With the option "differentiable" autograd records the update.
-    A backend's kernel named `kernel` may do the same for all parameters at once, with the numbers of `_plan`.
+    Complex parameters are updated as pairs of real numbers. With the option "differentiable" autograd records the
+    update. A backend's kernel named `kernel` may do the same for all parameters at once, with the numbers of `_plan`.
     """
 
     kernel = ""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient. A `closure` computes the loss and the gradients first; its loss is
-        returned."""
+        """Change every parameter that has a gradient. A `closure` computes the loss and the gradients first; its loss
+        is returned."""
         loss = None
         if closure is not None:
             with framework.enable_grad():
@@ -45,7 +60,11 @@ class ParameterwiseOptimizer(Optimizer):
         return loss
 
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        alone = self._one_by_one(group, params) if self.kernel and not group.get("differentiable") and not ACTIVE else params
+        alone = (
+            self._one_by_one(group, params)
+            if self.kernel and not group.get("differentiable") and not ACTIVE
+            else params
+        )
         for param in alone:
             grad = param.grad
             state = self._state_of(group, param, grad)
@@ -69,21 +88,31 @@ class ParameterwiseOptimizer(Optimizer):
         return state
 
     def _one_by_one(self, group: dict[str, Any], params: list[Tensor]) -> list[Tensor]:
-        """Have the backends' kernels do what they can, all parameters together; returns the parameters that are left."""
+        """Have the backends' kernels do what they can, all parameters together; returns the parameters that are
+        left.
+        """
         items: dict[Any, list[Any]] = {}
         left: list[Tensor] = []
         for param in params:
             backend = param.backend
             plan = None
-            if self.kernel in backend.kernels and type(param) in FAST and (param._view is None or param._view.base is None):
+            if (
+                self.kernel in backend.kernels
+                and type(param) in FAST
+                and (param._view is None or param._view.base is None)
+            ):
                 state = self._state_of(group, param, param.grad)
                 plan = self._plan(group, state)
-            if plan is None or not all([type(t) in FAST and t.backend is backend and t.dtype is param.dtype for t in (param.grad, *plan[0])]):
+            if plan is None or not all(
+                [type(t) in FAST and t.backend is backend and t.dtype is param.dtype for t in (param.grad, *plan[0])]
+            ):
                 left.append(param)
             else:
                 items.setdefault(backend, []).append((param, state, *plan))
         for backend, chosen in items.items():
-            given = [([arr(t) for t in (param, param.grad, *tensors)], numbers) for param, _, tensors, numbers in chosen]
+            given = [
+                ([arr(t) for t in (param, param.grad, *tensors)], numbers) for param, _, tensors, numbers in chosen
+            ]
             done = getattr(backend, self.kernel)(given)
             for (param, state, tensors, _), finished in zip(chosen, done, strict=True):
                 if not finished:
@@ -95,7 +124,9 @@ class ParameterwiseOptimizer(Optimizer):
         return left
 
     def _plan(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[list[Tensor], tuple[float, ...]] | None:
-        """The state that the kernel of this optimizer changes, and its numbers for the next step; None for what it cannot do."""
+        """The state that the kernel of this optimizer changes, and its numbers for the next step; None for what it
+        cannot do.
+        """
         raise NotImplementedError
 
     def _keeps_state(self, group: dict[str, Any]) -> bool:
@@ -114,8 +145,7 @@ class ParameterwiseOptimizer(Optimizer):
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._sparse_advice()}")
         if group.get("capturable") and param.device.type not in CAPTURABLE_DEVICES:
             raise AssertionError(
-                "If capturable=True, params and state_steps must be on supported devices: "
-                f"{list(CAPTURABLE_DEVICES)}."
+                f"If capturable=True, params and state_steps must be on supported devices: {list(CAPTURABLE_DEVICES)}."
             )
 
     def _sparse_advice(self) -> str:
@@ -188,7 +218,9 @@ def decayed(grad: Tensor, param: Tensor, weight_decay: Any) -> Tensor:
 
 
 def evaluate(params: Iterable[Tensor], state: dict[Any, Any]) -> None:
-    """Have lazy backends compute the parameters and their state now, all at once, so that no graph of steps builds up."""
+    """Have lazy backends compute the parameters and their state now, all at once, so that no graph of steps builds
+    up.
+    """
     pending: dict[Any, list[Any]] = {}
     for param in params:
         backend = param.backend

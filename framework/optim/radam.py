@@ -23,8 +23,8 @@ __all__ = ["RAdam"]
 
 
 class RAdam(ParameterwiseOptimizer):
-    """Adam with its step scaled by r_t, which rectifies the variance of the early steps; while that is unknown (rho_t <= 5)
-    param -= lr m' (Liu et al. 2019).
+    """Adam with its step scaled by r_t, which rectifies the variance of the early steps; while that is unknown (rho_t
+    <= 5) param -= lr m' (Liu et al. 2019).
 
     rho_t = rho - 2 t beta2^t / (1 - beta2^t), rho = 2 / (1 - beta2) - 1,
     r_t^2 = (rho_t - 4) (rho_t - 2) rho / ((rho - 4) (rho - 2) rho_t).
@@ -50,9 +50,16 @@ class RAdam(ParameterwiseOptimizer):
         check_betas(betas)
         at_least_zero("weight_decay value", weight_decay)
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
-            "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
-        }  # fmt: skip
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
         super().__init__(params, defaults)
 
     def _new_state(self, group: dict[str, Any], param: Tensor) -> dict[str, Any]:

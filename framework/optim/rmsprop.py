@@ -24,8 +24,8 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(ParameterwiseOptimizer):
-    """param -= lr g / (sqrt(v) + eps), v = alpha v + (1 - alpha) g^2 (Hinton 2012); `centered` takes the square of the running mean
-    of g off v (Graves 2013); with momentum param -= lr b, b = momentum b + g / (sqrt(v) + eps).
+    """param -= lr g / (sqrt(v) + eps), v = alpha v + (1 - alpha) g^2 (Hinton 2012); `centered` takes the square of the
+    running mean of g off v (Graves 2013); with momentum param -= lr b, b = momentum b + g / (sqrt(v) + eps).
 
     State: step, square_avg, with momentum momentum_buffer, centered grad_avg. ValueError for negative numbers.
     """
@@ -50,9 +50,17 @@ class RMSprop(ParameterwiseOptimizer):
         at_least_zero("weight_decay value", weight_decay)
         at_least_zero("alpha value", alpha)
         defaults = {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
-            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-        }  # fmt: skip
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
         super().__init__(params, defaults)
 
     def _new_state(self, group: dict[str, Any], param: Tensor) -> dict[str, Any]:

@@ -12,8 +12,8 @@ __all__ = ["Rprop"]
 
 
 class Rprop(ParameterwiseOptimizer):
-    """param -= sign(g) s: each number's step s grows by etas[1] while its gradient keeps its sign and shrinks by etas[0] when it
-    changes, in which case it also rests once; s stays within `step_sizes` (Riedmiller and Braun 1993).
+    """param -= sign(g) s: each number's step s grows by etas[1] while its gradient keeps its sign and shrinks by
+    etas[0] when it changes, in which case it also rests once; s stays within `step_sizes` (Riedmiller and Braun 1993).
 
     State: step, prev, step_size. ValueError unless 0 < etas[0] < 1 < etas[1].
     """
@@ -50,8 +50,9 @@ class Rprop(ParameterwiseOptimizer):
         shrink, grow = group["etas"]
         previous, size = state["prev"], state["step_size"]
         agreement = grad * (previous.clone() if framework.is_grad_enabled() else previous)
-        factor = framework.where(agreement > 0, grow, framework.where(agreement < 0, shrink, 1.0))
+        factor = framework.where(agreement < 0, shrink, framework.ones_like(size))
+        factor = framework.where(agreement > 0, grow, factor)
         size.copy_((size * factor).clamp(*group["step_sizes"]))
         grad = framework.where(agreement < 0, framework.zeros_like(grad), grad)
-        param.sub_(grad.sign() * size)
+        param.sub_(grad.sign() * (size.clone() if framework.is_grad_enabled() else size))
         previous.copy_(grad)

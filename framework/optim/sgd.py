@@ -20,7 +20,8 @@ __all__ = ["SGD"]
 
 class SGD(ParameterwiseOptimizer):
     """param -= lr g, with momentum param -= lr b, b = momentum b + (1 - dampening) g, and by Nesterov's rule
-    param -= lr (g + momentum b) (Sutskever et al. 2013). The first b is g. `weight_decay` adds its multiple of param to g.
+    param -= lr (g + momentum b) (Sutskever et al. 2013). The first b is g. `weight_decay` adds its multiple of param to
+    g.
 
     State: momentum_buffer. ValueError for negative numbers, and for `nesterov` without momentum or with dampening.
     """

@@ -15,8 +15,8 @@ __all__ = ["SparseAdam"]
 class SparseAdam(ParameterwiseOptimizer):
     """`Adam` on the rows that a sparse gradient names; the other rows of the parameter and its means rest.
 
-    State: step, exp_avg, exp_avg_sq. ValueError for numbers out of their range, for sparse or complex parameters; RuntimeError for
-    dense gradients.
+    State: step, exp_avg, exp_avg_sq. ValueError for numbers out of their range, for sparse or complex parameters;
+    RuntimeError for dense gradients.
     """
 
     def __init__(

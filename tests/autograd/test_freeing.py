@@ -50,7 +50,7 @@ def test_own_outputs_are_freed(x):
     node = y.grad_fn
     y.sum().backward()
     with pytest.raises(RuntimeError, match="already been freed"):
-        node._saved_result  # noqa: B018
+        node._saved_result
     assert node.saved is node.out is None
 
 

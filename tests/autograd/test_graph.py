@@ -108,7 +108,7 @@ def test_saved_values(x, w):
     assert {"_saved_self", "_saved_other", "_raw_saved_self"} <= set(dir(product))
     assert (x * framework.ones_like(x)).grad_fn._saved_self is None  # only what is needed
     with pytest.raises(AttributeError, match="'MulBackward0' object has no attribute '_saved_exponent'"):
-        product._saved_exponent  # noqa: B018
+        product._saved_exponent
 
 
 @pytest.mark.parametrize("make", [lambda x: x.half().exp(), lambda x: x.sort()[0], lambda x: x.softmax(0)])
@@ -126,11 +126,11 @@ def test_saved_values_are_freed_and_checked(x):
     assert node._saved_self is x
     y.sum().backward()
     with pytest.raises(RuntimeError, match="have already been freed"):
-        node._saved_self  # noqa: B018
+        node._saved_self
     z = x.exp()
     z.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        z.grad_fn.next_functions[0][0]._saved_result  # noqa: B018
+        z.grad_fn.next_functions[0][0]._saved_result
 
 
 def test_hooks_on_one_saved_value(x, w):

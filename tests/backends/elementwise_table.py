@@ -100,7 +100,7 @@ def _real_result(d: dtype) -> dtype:
 
 
 def _sign(x: Any) -> Any:
-    return np.where(np.isnan(x), x, np.where(x > 0, 1, np.where(x < 0, -1, 0)))
+    return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
 
 
 UNARY = [
@@ -198,7 +198,7 @@ BINARY = [
     Row("ldexp", np.ldexp, FLOATS, 0, _scales),
     Row("logaddexp", np.logaddexp, FLOATS, 4, pairs, signed_zero=False, scale=1.0),
     Row("logaddexp2", np.logaddexp2, FLOATS, 4, pairs, signed_zero=False, scale=1.0),
-    Row("heaviside", np.heaviside, FLOATS, 0, pairs, signed_zero=False),
+    Row("heaviside", lambda x, y: np.where(np.isnan(x), 0, np.heaviside(x, y)), FLOATS, 0, pairs, signed_zero=False),
     Row("maximum", np.maximum, EXACT, 0, pairs, signed_zero=False),
     Row("minimum", np.minimum, EXACT, 0, pairs, signed_zero=False),
     Row("fmax", np.fmax, (*FLOATS, dt.int64), 0, pairs, signed_zero=False),

@@ -10,8 +10,8 @@ import pytest
 from scipy import special
 
 import framework
-from backends.numpy import fused, kernels
-from backends.numpy import pool as pools
+from backends.numpy import fused, kernels, norm, windows
+from backends.numpy.pool import pool
 from backends.registry import load, parse
 from framework.dispatch.registry import ENTRIES
 from framework.dispatch.schema import vjp_kernel
@@ -20,7 +20,7 @@ from tests.sources import ROOT
 pytestmark = pytest.mark.skipif(not kernels.installed(), reason="the kernels need Numba (the extra `fast`)")
 
 CPU, FROZEN = load(parse("cpu")), load(parse("frozen"))
-BOTH = pytest.mark.parametrize("dtype", ("float32", "float64"))
+BOTH = pytest.mark.parametrize("dtype", ["float32", "float64"])
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13}
 
 
@@ -29,10 +29,13 @@ def _any_size(monkeypatch):
     """Kernels from the first element on, in parts on three threads."""
     monkeypatch.setattr(fused, "SMALL", 1)
     monkeypatch.setattr(fused, "PART", 8)
-    before = pools.pool.size
-    pools.pool.resize(3)
+    monkeypatch.setattr(norm, "SMALL", 1)
+    monkeypatch.setattr(windows, "SMALL", 1)
+    monkeypatch.setattr(norm, "PART", 8)
+    before = pool.size
+    pool.resize(3)
     yield
-    pools.pool.resize(before)
+    pool.resize(before)
 
 
 def normal(shape, dtype="float32", seed=0, scale=3.0):
@@ -61,7 +64,7 @@ SHAPES = ((1, 1), (3, 1), (1, 7), (5, 32), (4, 33), (70, 100), (2, 3, 31), (17,)
 
 @BOTH
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", ("softmax", "log_softmax"))
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_rows(name, shape, dtype):
     x, g = normal(shape, dtype), normal(shape, dtype, 1, 1.0)
     out = getattr(CPU, name)(x, x.ndim - 1)
@@ -70,12 +73,22 @@ def test_rows(name, shape, dtype):
     close(grad, rule(name, g=g, out=out, dim=x.ndim - 1), dtype, np.abs(g).sum(-1).max())
 
 
-SPECIAL = [[0, 1, 2], [np.inf, 0, 1], [-np.inf, 0, 1], [np.nan, 0, 1], [-np.inf] * 3, [np.inf] * 3, [0, -np.nan, np.inf],
-           [3e38, -3e38, 0], [-200, 0, 200], [1e-45, -1e-45, 0]]  # fmt: skip
+SPECIAL = [
+    [0, 1, 2],
+    [np.inf, 0, 1],
+    [-np.inf, 0, 1],
+    [np.nan, 0, 1],
+    [-np.inf] * 3,
+    [np.inf] * 3,
+    [0, -np.nan, np.inf],
+    [3e38, -3e38, 0],
+    [-200, 0, 200],
+    [1e-45, -1e-45, 0],
+]
 
 
 @BOTH
-@pytest.mark.parametrize("name", ("softmax", "log_softmax"))
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_rows_of_special_values(name, dtype):
     with np.errstate(all="ignore"):
         x = np.asarray(SPECIAL).astype(dtype)
@@ -83,15 +96,20 @@ def test_rows_of_special_values(name, dtype):
 
 
 @BOTH
-@pytest.mark.parametrize("shape", ((1, 1), (5, 3), (64, 10), (7, 1000)), ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (64, 10), (7, 1000)], ids=str)
 def test_entropy(shape, dtype):
     x, target = normal(shape, dtype), np.random.default_rng(1).integers(0, shape[1], shape[0])
     close(CPU.softmax_entropy(x, target), formula("softmax_entropy", x, target), dtype, 10)
     for g in (normal(shape[0], dtype, 2), np.broadcast_to(np.asarray(0.5, dtype), shape[:1])):
-        close(CPU.softmax_entropy_vjp(g, x, target, shape), rule("softmax_entropy", g=g, input=x, target=target, shape=shape), dtype, 10)
+        close(
+            CPU.softmax_entropy_vjp(g, x, target, shape),
+            rule("softmax_entropy", g=g, input=x, target=target, shape=shape),
+            dtype,
+            10,
+        )
 
 
-@pytest.mark.parametrize("target", ([0, 3], [-1, 0]), ids=str)
+@pytest.mark.parametrize("target", [[0, 3], [-1, 0]], ids=str)
 def test_entropy_leaves_foreign_classes_to_the_formula(target):
     assert CPU.softmax_entropy(normal((2, 3)), np.asarray(target)) is NotImplemented
 
@@ -120,6 +138,62 @@ def test_other_layouts_take_the_plain_path():
     assert CPU.log_softmax(normal((40, 50)), 0) is NotImplemented
 
 
+# ---------------------------------------------------------------- normalisation
+NORMS = (
+    ((5, 7), (1,), (7,)),
+    ((1, 300), (1,), (300,)),
+    ((40, 3, 11), (1, 2), (3, 11)),
+    ((6, 4), (0,), (1, 4)),
+    ((3, 5, 7), (0, 2), (1, 5, 1)),
+    ((4, 9, 6, 5), (0, 2, 3), (1, 9, 1, 1)),
+    ((2, 1, 50), (0, 2), (1, 1, 1)),
+)
+
+
+@BOTH
+@pytest.mark.parametrize("shape, dims, size", NORMS, ids=str)
+def test_normalisation(shape, dims, size, dtype):
+    x, g = normal(shape, dtype) + 2, normal(shape, dtype, 1, 1.0)
+    w, b = normal(size, dtype, 2, 1.0), normal(size, dtype, 3, 1.0)
+    got, expected = CPU.normalized(x, w, b, dims, 1e-5), formula("normalized", x, w, b, dims, 1e-5)
+    for a, e in zip(got, expected, strict=True):
+        close(a, e, dtype, 10)
+    _, mean, var = expected
+    given = {"g": (g, None, None), "input": x, "weight": w, "mean": mean, "var": var, "dims": dims, "eps": 1e-5}
+    grads = CPU.normalized_vjp((g, None, None), x, w, mean, var, dims, 1e-5)
+    lead = tuple(range(x.ndim - len(size))) + tuple(i + x.ndim - len(size) for i, n in enumerate(size) if n == 1)
+    for a, e in zip(grads, rule("normalized", **given), strict=True):
+        close(a, e if e.shape == a.shape else e.sum(lead, keepdims=True).reshape(size), dtype, 50)
+
+
+@BOTH
+@pytest.mark.parametrize("shape, dims", [n[:2] for n in NORMS], ids=str)
+def test_standardize(shape, dims, dtype):
+    x, g = normal(shape, dtype) + 2, normal(shape, dtype, 1, 1.0)
+    got, expected = CPU.standardize(x, dims, 1e-5), formula("standardize", x, dims, 1e-5)
+    for a, e in zip(got, expected, strict=True):
+        close(a, e, dtype, 10)
+    out, _, var = expected
+    grad = CPU.standardize_vjp((g, None, None), out, var, shape, dims, 1e-5)
+    given = {"g": (g, None, None), "out": out, "var": var, "shape": shape, "dims": dims, "eps": 1e-5}
+    close(grad, rule("standardize", **given), dtype, 30)
+
+
+def test_normalisation_of_special_values():
+    for value in (np.nan, np.inf, -np.inf):
+        x = normal((4, 40))
+        x[1, 3] = value
+        with np.errstate(all="ignore"):
+            got, expected = CPU.standardize(x, (1,), 1e-5), formula("standardize", x, (1,), 1e-5)
+        for a, e in zip(got, expected, strict=True):
+            close(a, e, "float32", 10)
+    assert CPU.standardize(normal((4, 5, 6)), (1,), 1e-5) is NotImplemented
+    assert (
+        CPU.standardize_vjp((None, normal((4, 1)), None), normal((4, 6)), normal((4, 1)), (4, 6), (1,), 1e-5)
+        is NotImplemented
+    )
+
+
 # ---------------------------------------------------------------- elementwise
 def values():
     """Numbers of every size, all kinds of bit patterns among them."""
@@ -131,20 +205,30 @@ def values():
 
 
 def assert_within(got, exact, units, least=1e-36):
-    """got is within `units` in the last place of the exact value (where that is at least `least` in size), and special as it is."""
+    """got is within `units` in the last place of the exact value (where that is at least `least` in size), and special
+    as it is."""
     with np.errstate(all="ignore"):
         rounded = exact.astype("float32")
     ordinary = np.isfinite(rounded) & (np.abs(exact) >= least)
     np.testing.assert_array_equal(np.isnan(got), np.isnan(rounded))
     np.testing.assert_array_equal(got[np.isinf(rounded)], rounded[np.isinf(rounded)])
-    error = np.abs(got[ordinary].astype("float64") - exact[ordinary]) / np.spacing(np.abs(rounded[ordinary])).astype("float64")
+    error = np.abs(got[ordinary].astype("float64") - exact[ordinary]) / np.spacing(np.abs(rounded[ordinary])).astype(
+        "float64"
+    )
     assert error.max() <= units
     rest = np.isfinite(rounded) & ~ordinary
     np.testing.assert_allclose(got[rest], exact[rest], rtol=0, atol=least * 1e-6)
 
 
-PRIMITIVES = {"exp": (np.exp, 1.0), "log": (np.log, 1.0), "tanh": (np.tanh, 2.0), "sqrt": (np.sqrt, 0.51), "sin": (np.sin, 2.0),
-              "cos": (np.cos, 2.0), "sigmoid": (special.expit, 2.5)}  # fmt: skip
+PRIMITIVES = {
+    "exp": (np.exp, 1.0),
+    "log": (np.log, 1.0),
+    "tanh": (np.tanh, 2.0),
+    "sqrt": (np.sqrt, 0.51),
+    "sin": (np.sin, 2.0),
+    "cos": (np.cos, 2.0),
+    "sigmoid": (special.expit, 2.5),
+}
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
@@ -157,7 +241,9 @@ def test_primitives_are_accurate(name):
         got, expected = getattr(CPU, name)(x), exact(x.astype("float64"))
     assert_within(got, expected, units)
     zeros = np.asarray([0.0, -0.0] * 20, "float32")
-    np.testing.assert_array_equal(np.signbit(getattr(CPU, name)(zeros)), np.signbit(exact(zeros)) if name != "log" else True)
+    np.testing.assert_array_equal(
+        np.signbit(getattr(CPU, name)(zeros)), np.signbit(exact(zeros)) if name != "log" else True
+    )
 
 
 def test_primitives_write_into_an_array():
@@ -195,8 +281,8 @@ def test_silu_is_accurate():
         assert_within(CPU.silu_kernel(x), exact, 3, 1e-34)
 
 
-@pytest.mark.parametrize("name", ("gelu_kernel", "gelu_tanh_kernel", "silu_kernel"))
-@pytest.mark.parametrize("shape", ((1,), (1000,), (7, 11, 13)), ids=str)
+@pytest.mark.parametrize("name", ["gelu_kernel", "gelu_tanh_kernel", "silu_kernel"])
+@pytest.mark.parametrize("shape", [(1,), (1000,), (7, 11, 13)], ids=str)
 def test_activations(name, shape):
     x, g = normal(shape), normal(shape, seed=1)
     exact = formula(name, x.astype("float64"))
@@ -205,7 +291,7 @@ def test_activations(name, shape):
     np.testing.assert_allclose(getattr(CPU, f"{name}_vjp")(g, x), exact, rtol=2e-6, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", ("tanh", "sigmoid", "relu"))
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "relu"])
 def test_derivatives_of_primitives(name):
     g, out = normal((31, 33)), np.tanh(normal((31, 33), seed=1))
     g.flat[:4], out.flat[:4] = [np.nan, np.inf, 0, -np.inf], [-1, -1, 1, 1]
@@ -213,10 +299,28 @@ def test_derivatives_of_primitives(name):
         np.testing.assert_allclose(getattr(CPU, f"{name}_vjp")(g, out), rule(name, g=g, out=out), rtol=1e-6, atol=1e-6)
 
 
+# ---------------------------------------------------------------- convolution
+@BOTH
+@pytest.mark.parametrize(
+    "stride, padding, dilation",
+    [((1, 1), (1, 1), (1, 1)), ((2, 1), (0, 2), (1, 2)), ((1, 1), (2, 2), (2, 1)), ((1, 2), (3, 3), (1, 1))],
+    ids=str,
+)
+def test_depthwise(stride, padding, dilation, dtype):
+    x, w, b = normal((3, 5, 9, 8), dtype, 0, 1.0), normal((5, 1, 3, 2), dtype, 1, 1.0), normal(5, dtype, 2)
+    places = (stride, padding, dilation, 5)
+    y = CPU.conv_bias(x, w, b, *places)
+    close(y, FROZEN.conv_bias(x, w, b, *places), dtype, 10)
+    g = normal(y.shape, dtype, 3, 1.0)
+    close(CPU.conv_input(g, w, *places, (9, 8)), FROZEN.conv_input(g, w, *places, (9, 8)), dtype, 10)
+    close(CPU.conv_weight(x, g, *places, (3, 2)), FROZEN.conv_weight(x, g, *places, (3, 2)), dtype, 50)
+
+
 # ---------------------------------------------------------------- the protocol
 def test_kernels_are_methods_of_formulas():
     derivatives = {vjp_kernel(e, i)[0] for e in ENTRIES.values() if e.kernel_vjp for i, r in enumerate(e.vjp) if r}
-    for name in CPU.kernels:
+    steps = {"adam_step", "sgd_step"}
+    for name in CPU.kernels - steps:
         assert callable(getattr(CPU, name))
         assert name in derivatives or ENTRIES[name].kernel, name
 
@@ -250,7 +354,14 @@ def test_cross_entropy_backward():
 def run(code, **environment):
     import os
 
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT, env=os.environ | environment)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
 
 
 SOFTMAX = "import sys, framework; x = framework.softmax(framework.ones({}, {}), 1); print('numba' in sys.modules)"
@@ -275,5 +386,3 @@ assert (x == 1 / 500).all()
 """
     done = run(code)
     assert done.returncode == 0, done.stderr
-
-

@@ -151,7 +151,7 @@ def check():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("before", ("", "check()"), ids=("before first use", "after first use"))
+@pytest.mark.parametrize("before", ["", "check()"], ids=("before first use", "after first use"))
 def test_fork(before):
     code = f"""{PRODUCT}{before}
 import os, warnings
@@ -184,13 +184,27 @@ def test_use_at_exit():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64", "complex64", "complex128"))
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize(
     "a, b",
-    [((300, 200), (200, 100)), ((100, 200), (200, 300)), ((5, 60, 70), (5, 70, 80)), ((4, 5, 30, 40), (5, 40, 30)), ((1, 30, 40), (6, 40, 30)),
-     ((6, 30, 40), (1, 40, 30)), ((2, 300, 20), (2, 20, 30)), ((7, 30, 40), (40, 50)), ((30, 40), (7, 40, 50)), ((1, 500), (500, 700)),
-     ((700, 500), (500, 1)), ((0, 4), (4, 3)), ((3, 0), (0, 4)), ((0, 3, 4), (0, 4, 5)), ((5, 3, 0), (0, 4))],
-)  # fmt: skip
+    [
+        ((300, 200), (200, 100)),
+        ((100, 200), (200, 300)),
+        ((5, 60, 70), (5, 70, 80)),
+        ((4, 5, 30, 40), (5, 40, 30)),
+        ((1, 30, 40), (6, 40, 30)),
+        ((6, 30, 40), (1, 40, 30)),
+        ((2, 300, 20), (2, 20, 30)),
+        ((7, 30, 40), (40, 50)),
+        ((30, 40), (7, 40, 50)),
+        ((1, 500), (500, 700)),
+        ((700, 500), (500, 1)),
+        ((0, 4), (4, 3)),
+        ((3, 0), (0, 4)),
+        ((0, 3, 4), (0, 4, 5)),
+        ((5, 3, 0), (0, 4)),
+    ],
+)
 def test_products_in_parts(threads, dtype, a, b):
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-4, 5, s).astype(dtype) for s in (a, b))
@@ -202,8 +216,49 @@ def test_products_in_parts(threads, dtype, a, b):
 
 
 def test_cut_covers():
-    for n in range(0, 70):
+    for n in range(70):
         for parts in range(1, 9):
             for align in (1, 8):
                 found = [i for s in cut(n, parts, align) for i in range(s.start, s.stop)]
                 assert found == list(range(n)), (n, parts, align)
+
+
+@pytest.mark.parametrize("last", [False, True], ids=("row-major", "channels-last"))
+@pytest.mark.parametrize("images", [1, 2, 5])
+def test_convolutions_and_poolings_in_parts(monkeypatch, images, last):
+    from backends.numpy import windows
+    from backends.registry import load, parse
+
+    rng = np.random.default_rng(0)
+
+    def whole(*shape):
+        a = rng.integers(-3, 4, shape).astype("float32")
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) if last else a
+
+    cpu = load(parse("cpu"))
+    x, w, b = whole(images, 4, 9, 8), whole(6, 2, 3, 3), whole(6, 1).reshape(-1)
+    g, p = whole(images, 6, 9, 8), whole(images, 4, 5, 4)
+    calls = {
+        "conv_bias": (x, w, b, (1, 1), (1, 1), (1, 1), 2),
+        "conv": (x, w, (1, 1), (1, 1), (1, 1), 2),
+        "conv_input": (g, w, (1, 1), (1, 1), (1, 1), 2, (9, 8)),
+        "conv_weight": (x, g, (1, 1), (1, 1), (1, 1), 2, (3, 3)),
+        "max_pool": (x, (3, 3), (2, 2), (1, 1), (1, 1), False),
+        "avg_pool_sum": (x, (3, 3), (2, 2), (1, 1), False),
+        "avg_pool_spread": (p, (3, 3), (2, 2), (1, 1), False, (9, 8)),
+    }
+    expected = {name: getattr(cpu, name)(*args) for name, args in calls.items()}
+    monkeypatch.setattr(windows, "_ENOUGH", 0)
+    monkeypatch.setattr(windows, "_ENOUGH_POOLED", 0)
+    before = windows.pool.size
+    windows.pool.resize(3)
+    try:
+        for name, args in calls.items():
+            got = getattr(cpu, name)(*args)
+            for a, e in zip(
+                got if type(got) is tuple else (got,), expected[name] if type(got) is tuple else (expected[name],)
+            ):
+                np.testing.assert_array_equal(a, e, err_msg=name)
+                assert a.flags.c_contiguous == e.flags.c_contiguous, name
+    finally:
+        windows.pool.resize(before)

@@ -1,4 +1,5 @@
 """python -m tests.benchmarks [group ...] [--json FILE] [--quick] [--threads N] [--match TEXT] [--candidate MODULE]
+                           [--tuned-allocator]
 
 Prints the time of each case as a ratio to PyTorch's where PyTorch is installed, else to raw NumPy's where the case
 has a NumPy form. Below 1 is faster than the reference.
@@ -17,6 +18,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="threads of every library on both sides (default 1)")
     parser.add_argument("--match", default="", metavar="TEXT", help="only cases whose name contains TEXT")
     parser.add_argument("--candidate", default="framework", metavar="MODULE", help="what is measured")
+    parser.add_argument(
+        "--tuned-allocator", action="store_true", help="keep freed memory (glibc): no page faults on either side"
+    )
     return parser.parse_args()
 
 
@@ -25,6 +29,10 @@ def main() -> int:
     # Read once by each library when it is loaded, so they come before every import of one.
     for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA"):
         os.environ[f"{name}_NUM_THREADS"] = str(options.threads)
+
+    if options.tuned_allocator and "MALLOC_MMAP_THRESHOLD_" not in os.environ:  # read when a process starts
+        os.environ["MALLOC_MMAP_THRESHOLD_"] = os.environ["MALLOC_TRIM_THRESHOLD_"] = str(1 << 32)
+        os.execv(sys.executable, [sys.executable, "-m", "tests.benchmarks", *sys.argv[1:]])
 
     from tests.benchmarks.report import run_and_print
 

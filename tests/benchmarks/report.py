@@ -102,6 +102,8 @@ def describe(threads: int, candidate: ModuleType, torch: ModuleType | None) -> d
         "machine": f"{platform.machine()}, {cores} cores",
         "threads": str(threads),
     }
+    facts["allocator"] = "tuned" if "MALLOC_MMAP_THRESHOLD_" in os.environ else "default"
+    facts["compiled kernels"] = "off" if os.environ.get("FRAMEWORK_FAST") == "0" else "as installed"
     if kernels := os.environ.get("OPENBLAS_CORETYPE"):
         facts["OpenBLAS kernels"] = f"{kernels}, by OPENBLAS_CORETYPE; unset it for NumPy's own choice"
     return facts

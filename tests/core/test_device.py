@@ -83,4 +83,7 @@ def test_what_is_available_is_the_truth():
 def test_mixed_devices_are_named():
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device.*cpu.*frozen"):
         framework.zeros(2) + framework.zeros(2, device="frozen")
-    assert (framework.zeros(()) + framework.ones(2, device="frozen")).tolist() == [1.0, 1.0]  # a 0-d CPU tensor goes anywhere
+    assert (framework.zeros(()) + framework.ones(2, device="frozen")).tolist() == [
+        1.0,
+        1.0,
+    ]  # a 0-d CPU tensor goes anywhere

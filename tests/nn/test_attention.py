@@ -1,4 +1,5 @@
-"""MultiheadAttention and the Transformer family: parameters, layouts, masks, what parts are made of, copies, what is refused."""
+"""MultiheadAttention and the Transformer family: parameters, layouts, masks, what parts are made of, copies, what is
+refused."""
 
 from __future__ import annotations
 
@@ -29,14 +30,28 @@ KEYS = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
 
 
 class TestMultiheadAttention:
-    @pytest.mark.parametrize("options, keys", [
-        ({}, KEYS), ({"bias": False}, [KEYS[0], KEYS[2]]), ({"add_bias_kv": True}, [*KEYS[:2], "bias_k", "bias_v", *KEYS[2:]]),
-        ({"kdim": 3}, ["q_proj_weight", "k_proj_weight", "v_proj_weight", *KEYS[1:]]), ({"kdim": 8, "vdim": 8}, KEYS)], ids=case_id)  # fmt: skip
+    @pytest.mark.parametrize(
+        "options, keys",
+        [
+            ({}, KEYS),
+            ({"bias": False}, [KEYS[0], KEYS[2]]),
+            ({"add_bias_kv": True}, [*KEYS[:2], "bias_k", "bias_v", *KEYS[2:]]),
+            ({"kdim": 3}, ["q_proj_weight", "k_proj_weight", "v_proj_weight", *KEYS[1:]]),
+            ({"kdim": 8, "vdim": 8}, KEYS),
+        ],
+        ids=case_id,
+    )
     def test_parameters(self, options, keys):
         m = nn.MultiheadAttention(8, 2, **options)
         assert list(m.state_dict()) == keys
         shapes = {n: tuple(p.shape) for n, p in m.named_parameters()}
-        want = {"in_proj_weight": (24, 8), "in_proj_bias": (24,), "bias_k": (1, 1, 8), "q_proj_weight": (8, 8), "k_proj_weight": (8, 3)}
+        want = {
+            "in_proj_weight": (24, 8),
+            "in_proj_bias": (24,),
+            "bias_k": (1, 1, 8),
+            "q_proj_weight": (8, 8),
+            "k_proj_weight": (8, 3),
+        }
         assert {n: s for n, s in shapes.items() if n in want} == {n: s for n, s in want.items() if n in keys}
         for name in ("in_proj_bias", "out_proj.bias"):
             assert name not in keys or not m.state_dict()[name].numpy().any()
@@ -71,7 +86,10 @@ class TestMultiheadAttention:
     def test_padding_does_not_matter(self, weights):
         m, q, k = nn.MultiheadAttention(8, 2), draw(3, 2, 8), draw(5, 2, 8)
         padding = framework.tensor([[False, False, False, True, True]] * 2)
-        a, b = m(q, k, k, key_padding_mask=padding, need_weights=weights)[0], m(q, k[:3], k[:3], need_weights=weights)[0]
+        a, b = (
+            m(q, k, k, key_padding_mask=padding, need_weights=weights)[0],
+            m(q, k[:3], k[:3], need_weights=weights)[0],
+        )
         same(a, b)
 
     @pytest.mark.parametrize("weights", [True, False])
@@ -88,7 +106,11 @@ class TestMultiheadAttention:
     def test_the_hint_stands_for_the_mask(self):
         m, x = nn.MultiheadAttention(8, 2), draw(4, 2, 8)
         causal = nn.Transformer.generate_square_subsequent_mask(4)
-        outs = [m(x, x, x, attn_mask=causal, is_causal=hint, need_weights=weights)[0] for hint in (False, True) for weights in (False, True)]
+        outs = [
+            m(x, x, x, attn_mask=causal, is_causal=hint, need_weights=weights)[0]
+            for hint in (False, True)
+            for weights in (False, True)
+        ]
         for out in outs[1:]:
             same(out, outs[0])
         with pytest.raises(RuntimeError, match="Need attn_mask if specifying the is_causal hint"):
@@ -100,15 +122,40 @@ class TestMultiheadAttention:
         assert tuple(weights.shape) == (2, 3, 5) and not weights[..., :3].detach().numpy().any()
         assert (weights[..., 3:].detach().numpy() > 0).all() and np.isfinite(out.detach().numpy()).all()
 
-    @pytest.mark.parametrize("act, kind, message", [
-        (lambda: nn.MultiheadAttention(0, 1), ValueError, "must be greater than 0"), (lambda: nn.MultiheadAttention(8, 3), AssertionError, "divisible"),
-        (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 6)] * 3), AssertionError, "expecting embedding dimension of 8, but got 6"),
-        (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(3, 3).long()), AssertionError, "only bool and floating types"),
-        (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(2, 3)), RuntimeError, "The shape of the 2D attn_mask is"),
-        (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(2, 3, 3)), RuntimeError, "The shape of the 3D attn_mask is"),
-        (lambda: nn.MultiheadAttention(8, 2)(*[draw(8)] * 3), AssertionError, "unbatched 2D or batched 3D"),
-        (lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 8)] * 3, attn_mask=framework.ones(1, 3, 3)), AssertionError, "Expected `attn_mask` shape to be")],
-        ids=case_id)  # fmt: skip
+    @pytest.mark.parametrize(
+        "act, kind, message",
+        [
+            (lambda: nn.MultiheadAttention(0, 1), ValueError, "must be greater than 0"),
+            (lambda: nn.MultiheadAttention(8, 3), AssertionError, "divisible"),
+            (
+                lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 6)] * 3),
+                AssertionError,
+                "expecting embedding dimension of 8, but got 6",
+            ),
+            (
+                lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(3, 3).long()),
+                AssertionError,
+                "only bool and floating types",
+            ),
+            (
+                lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(2, 3)),
+                RuntimeError,
+                "The shape of the 2D attn_mask is",
+            ),
+            (
+                lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 2, 8)] * 3, attn_mask=framework.ones(2, 3, 3)),
+                RuntimeError,
+                "The shape of the 3D attn_mask is",
+            ),
+            (lambda: nn.MultiheadAttention(8, 2)(*[draw(8)] * 3), AssertionError, "unbatched 2D or batched 3D"),
+            (
+                lambda: nn.MultiheadAttention(8, 2)(*[draw(3, 8)] * 3, attn_mask=framework.ones(1, 3, 3)),
+                AssertionError,
+                "Expected `attn_mask` shape to be",
+            ),
+        ],
+        ids=case_id,
+    )
     def test_refusals(self, act, kind, message):
         with pytest.raises(kind, match=message):
             act()
@@ -119,10 +166,13 @@ def encoder_layer(**options):
 
 
 MODULES = {
-    "attention": lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True), "encoder layer": encoder_layer,
-    "gelu": lambda: encoder_layer(activation="gelu", norm_first=True), "decoder layer": lambda: nn.TransformerDecoderLayer(8, 2, 12, 0.0),
-    "encoder": lambda: nn.TransformerEncoder(encoder_layer(), 2, nn.LayerNorm(8)), "transformer": lambda: nn.Transformer(8, 2, 1, 1, 12, 0.0),
-}  # fmt: skip
+    "attention": lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True),
+    "encoder layer": encoder_layer,
+    "gelu": lambda: encoder_layer(activation="gelu", norm_first=True),
+    "decoder layer": lambda: nn.TransformerDecoderLayer(8, 2, 12, 0.0),
+    "encoder": lambda: nn.TransformerEncoder(encoder_layer(), 2, nn.LayerNorm(8)),
+    "transformer": lambda: nn.Transformer(8, 2, 1, 1, 12, 0.0),
+}
 
 
 @pytest.mark.parametrize("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "deepcopy"])
@@ -169,7 +219,11 @@ class TestLayers:
         m.eval()
         assert (m(x) == m(x)).all().item()
 
-    @pytest.mark.parametrize("activation, kind", [("relu", 1), ("gelu", 2), (nn.ReLU(), 1), (nn.GELU(), 2), (nn.GELU("tanh"), 0), (nn.Tanh(), 0)], ids=case_id)
+    @pytest.mark.parametrize(
+        "activation, kind",
+        [("relu", 1), ("gelu", 2), (nn.ReLU(), 1), (nn.GELU(), 2), (nn.GELU("tanh"), 0), (nn.Tanh(), 0)],
+        ids=case_id,
+    )
     def test_activations(self, activation, kind):
         assert encoder_layer(activation=activation).activation_relu_or_gelu == kind
 
@@ -183,7 +237,9 @@ class TestLayers:
 
     def test_dtype(self):
         m = encoder_layer(dtype=framework.float64)
-        assert {p.dtype for p in m.parameters()} == {framework.float64} and m(draw(4, 2, 8).double()).dtype is framework.float64
+        assert {p.dtype for p in m.parameters()} == {framework.float64} and m(
+            draw(4, 2, 8).double()
+        ).dtype is framework.float64
 
 
 class TestStacks:
@@ -233,8 +289,13 @@ class TestStacks:
         m, x = nn.Transformer(8, 2, custom_encoder=Plain(), custom_decoder=Plain()), draw(4, 2, 8)
         assert m(x, 2 * x).tolist() == (2 * x).tolist()
 
-    @pytest.mark.parametrize("src, tgt, message", [
-        ((4, 2, 8), (4, 3, 8), "the batch number of src and tgt must be equal"), ((4, 2, 6), (4, 2, 8), "the feature number of src and tgt must be equal to d_model")])
+    @pytest.mark.parametrize(
+        "src, tgt, message",
+        [
+            ((4, 2, 8), (4, 3, 8), "the batch number of src and tgt must be equal"),
+            ((4, 2, 6), (4, 2, 8), "the feature number of src and tgt must be equal to d_model"),
+        ],
+    )
     def test_refusals(self, src, tgt, message):
         with pytest.raises(RuntimeError, match=message):
             nn.Transformer(8, 2, 1, 1, 12)(draw(*src), draw(*tgt))
@@ -248,5 +309,7 @@ def test_why_padding_is_computed_with():
         nn.TransformerEncoder(encoder_layer(batch_first=True), 1, enable_nested_tensor=False)
         assert not caught
         nn.TransformerEncoder(encoder_layer(), 1)
-    assert [str(w.message) for w in caught] == ["enable_nested_tensor is True, but self.use_nested_tensor is False because "
-           "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)"]  # fmt: skip
+    assert [str(w.message) for w in caught] == [
+        "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+        "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)"
+    ]

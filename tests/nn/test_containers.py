@@ -92,7 +92,11 @@ class TestModuleDict:
         a, b = layers(1, 2)
         m = nn.ModuleDict({"a": a})
         m["b"] = b
-        assert list(m) == list(m.keys()) == ["a", "b"] and list(m.values()) == [a, b] and list(m.items()) == [("a", a), ("b", b)]
+        assert (
+            list(m) == list(m.keys()) == ["a", "b"]
+            and list(m.values()) == [a, b]
+            and list(m.items()) == [("a", a), ("b", b)]
+        )
         assert "a" in m and len(m) == 2 and m.pop("a") is a and list(m) == ["b"]
         m.update([("c", a)])
         m.update(nn.ModuleDict({"d": b}))
@@ -101,11 +105,14 @@ class TestModuleDict:
         m.clear()
         assert len(m) == 0
 
-    @pytest.mark.parametrize("given, kind, text", [
-        (3, TypeError, "should be called with an iterable of key/value pairs, but got int"),
-        ([3], TypeError, "update sequence element #0 should be Iterable"),
-        ([("a",)], ValueError, "update sequence element #0 has length 1; 2 is required"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "given, kind, text",
+        [
+            (3, TypeError, "should be called with an iterable of key/value pairs, but got int"),
+            ([3], TypeError, "update sequence element #0 should be Iterable"),
+            ([("a",)], ValueError, "update sequence element #0 has length 1; 2 is required"),
+        ],
+    )
     def test_errors(self, given, kind, text):
         with pytest.raises(kind, match=text):
             nn.ModuleDict().update(given)
@@ -120,7 +127,11 @@ class TestParameters:
         m[0] = framework.zeros(3)
         m += [framework.ones(4)]
         assert list(m.state_dict()) == ["0", "1", "3"] and tuple(m[0].shape) == (3,)
-        assert "(0): Parameter containing: [" in repr(m) and "of size 3]" in repr(m) and "(2): Object of type: str" in repr(m)
+        assert (
+            "(0): Parameter containing: [" in repr(m)
+            and "of size 3]" in repr(m)
+            and "(2): Object of type: str" in repr(m)
+        )
         with pytest.raises(IndexError, match="index 4 is out of range"):
             m[4]
         with pytest.raises(TypeError, match="but got Tensor"):

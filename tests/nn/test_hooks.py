@@ -30,7 +30,7 @@ def x(requires_grad=False):
 class TestForward:
     def test_order(self):
         m, seen = Affine(), []
-        note = lambda word: lambda *args: seen.append(word)  # noqa: E731
+        note = lambda word: lambda *args: seen.append(word)
         with register_module_forward_pre_hook(note("all before")), register_module_forward_hook(note("all after")):
             m.register_forward_pre_hook(note("before 1"))
             m.register_forward_pre_hook(note("before 2"))
@@ -90,7 +90,10 @@ class TestForward:
             raise RuntimeError("hidden")
 
         m.register_forward_hook(worse, always_call=True)
-        with pytest.warns(UserWarning, match="silenced as another error was raised in forward: hidden"), pytest.raises(ZeroDivisionError):
+        with (
+            pytest.warns(UserWarning, match="silenced as another error was raised in forward: hidden"),
+            pytest.raises(ZeroDivisionError),
+        ):
             m(x())
 
     def test_always_call_runs_once(self):
@@ -124,7 +127,7 @@ class TestBackward:
         m.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append((grad_input, grad_output)))
         v = x(True)
         m(v, 2.0).sum().backward()
-        (grad_input, grad_output), = seen
+        ((grad_input, grad_output),) = seen
         assert grad_input[0].tolist() == [3, 3] and grad_input[1] is None and grad_output[0].tolist() == [1, 1]
         assert v.grad.tolist() == [3, 3]
 
@@ -149,8 +152,11 @@ class TestBackward:
 
     def test_order_and_hooks_of_all_modules(self):
         m, seen = Affine(), []
-        note = lambda word: lambda *args: seen.append(word)  # noqa: E731
-        with register_module_full_backward_hook(note("all")), register_module_full_backward_pre_hook(note("all before")):
+        note = lambda word: lambda *args: seen.append(word)
+        with (
+            register_module_full_backward_hook(note("all")),
+            register_module_full_backward_pre_hook(note("all before")),
+        ):
             m.register_full_backward_hook(note("1"))
             m.register_full_backward_hook(note("0"), prepend=True)
             m.register_full_backward_pre_hook(note("before"))
@@ -165,10 +171,13 @@ class TestBackward:
         assert seen[0][0] == (None,) and seen[0][1][0].tolist() == [1]
         assert m.weight.grad.tolist() == [[1, 1]]
 
-    @pytest.mark.parametrize("register, text", [
-        ("register_full_backward_hook", "invalid number of grad_input, got 2, but expected 1"),
-        ("register_full_backward_pre_hook", "invalid number of grad_output, got 2, but expected 1"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "register, text",
+        [
+            ("register_full_backward_hook", "invalid number of grad_input, got 2, but expected 1"),
+            ("register_full_backward_pre_hook", "invalid number of grad_output, got 2, but expected 1"),
+        ],
+    )
     def test_number_of_gradients(self, register, text):
         m = Affine()
         getattr(m, register)(lambda module, grad, *rest: (grad[0], grad[0]))
@@ -216,10 +225,12 @@ class TestBackward:
                 return x * 2
 
         m, seen = Double(), []
-        m.register_backward_hook(lambda module, grad_input, grad_output: seen.append((module, grad_input[0], grad_output[0])))
+        m.register_backward_hook(
+            lambda module, grad_input, grad_output: seen.append((module, grad_input[0], grad_output[0]))
+        )
         v = x(True)
         m(v * 1).sum().backward()
-        (module, grad_input, grad_output), = seen
+        ((module, grad_input, grad_output),) = seen
         assert module is m and grad_input.tolist() == [2, 2] and grad_output.tolist() == [1, 1]
 
     def test_the_older_kind_says_what_it_misses(self):

@@ -27,9 +27,12 @@ DISTRIBUTIONS = [
     (lambda t: init.trunc_normal_(t, 0, 1, 1.5, 2.5), scipy.stats.truncnorm(1.5, 2.5)),
     (lambda t: init.xavier_uniform_(t, 2), scipy.stats.uniform(-2 * math.sqrt(6 / 300), 4 * math.sqrt(6 / 300))),
     (lambda t: init.xavier_normal_(t, 2), scipy.stats.norm(0, 2 * math.sqrt(2 / 300))),
-    (lambda t: init.kaiming_uniform_(t, mode="fan_out", nonlinearity="relu"), scipy.stats.uniform(-math.sqrt(6 / 100), 2 * math.sqrt(6 / 100))),
+    (
+        lambda t: init.kaiming_uniform_(t, mode="fan_out", nonlinearity="relu"),
+        scipy.stats.uniform(-math.sqrt(6 / 100), 2 * math.sqrt(6 / 100)),
+    ),
     (lambda t: init.kaiming_normal_(t, 1.0), scipy.stats.norm(0, math.sqrt(1 / 200))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("fill, distribution", DISTRIBUTIONS, ids=[str(i) for i in range(len(DISTRIBUTIONS))])
@@ -76,7 +79,9 @@ def test_a_far_mean_warns():
 def test_a_seed_gives_the_same_weights_everywhere(device):
     def weights(where):
         framework.manual_seed(0)
-        m = nn.Sequential(nn.Linear(3, 4, device=where), nn.Conv1d(2, 3, 3, device=where), nn.Embedding(3, 2, device=where))
+        m = nn.Sequential(
+            nn.Linear(3, 4, device=where), nn.Conv1d(2, 3, 3, device=where), nn.Embedding(3, 2, device=where)
+        )
         return [p.detach().cpu().numpy() for p in m.parameters()]
 
     for a, b in zip(weights(device), weights("cpu"), strict=True):

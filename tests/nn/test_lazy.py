@@ -29,7 +29,9 @@ CASES = [
     (nn.LazyInstanceNorm2d, (1e-5, 0.1, True, False), nn.InstanceNorm2d, (3, 1e-5, 0.1, True), (3, 4, 5)),
     (nn.LazyInstanceNorm3d, (), nn.InstanceNorm3d, (3, 1e-5, 0.1, True, True), (2, 3, 2, 2, 2)),
 ]
-every = pytest.mark.parametrize("lazy, args, eager, full, shape", CASES, ids=[c[0].__name__ + str(i) for i, c in enumerate(CASES)])
+every = pytest.mark.parametrize(
+    "lazy, args, eager, full, shape", CASES, ids=[c[0].__name__ + str(i) for i, c in enumerate(CASES)]
+)
 
 
 @every
@@ -100,7 +102,13 @@ def test_whatever_needs_elements_or_a_shape_raises():
     parameter, buffer = UninitializedParameter(), UninitializedBuffer()
     assert repr(parameter) == "<UninitializedParameter>" and repr(buffer) == "<UninitializedBuffer>"
     assert parameter.requires_grad and not buffer.requires_grad and parameter.is_leaf and parameter.is_floating_point()
-    for act in (lambda: parameter + 1, lambda: parameter.sum(), lambda: parameter.detach(), lambda: buffer.numpy(), lambda: parameter[0]):
+    for act in (
+        lambda: parameter + 1,
+        lambda: parameter.sum(),
+        lambda: parameter.detach(),
+        lambda: buffer.numpy(),
+        lambda: parameter[0],
+    ):
         with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
             act()
     for act in (lambda: parameter.shape, lambda: parameter.size()):

@@ -10,7 +10,10 @@ import pytest
 
 import framework
 from framework import nn
-from framework.nn.modules.module import register_module_module_registration_hook, register_module_parameter_registration_hook
+from framework.nn.modules.module import (
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 
 
 class Scale(nn.Module):
@@ -170,7 +173,11 @@ class TestTraversal:
         m.third = Scale()
         m.third.weight = m.first.weight
         assert [n for n, _ in m.named_parameters()] == ["first.weight"]
-        assert [n for n, _ in m.named_parameters(remove_duplicate=False)] == ["first.weight", "second.weight", "third.weight"]
+        assert [n for n, _ in m.named_parameters(remove_duplicate=False)] == [
+            "first.weight",
+            "second.weight",
+            "third.weight",
+        ]
         assert [n for n, _ in m.named_modules(remove_duplicate=False)] == ["", "first", "second", "third"]
         assert [n for n, _ in m.named_children()] == ["first", "third"]
 
@@ -287,7 +294,11 @@ class TestConversion:
         assert m.double() is m and m.weight is weight
         assert m.weight.dtype is m.running_mean.dtype is framework.float64
         assert m.num_batches_tracked.dtype is framework.int64
-        for method, dtype in (("half", framework.float16), ("bfloat16", framework.bfloat16), ("float", framework.float32)):
+        for method, dtype in (
+            ("half", framework.float16),
+            ("bfloat16", framework.bfloat16),
+            ("float", framework.float32),
+        ):
             assert getattr(m, method)().weight.dtype is dtype
 
     def test_to_casts_the_gradient_too(self):
@@ -312,13 +323,16 @@ class TestConversion:
         m = Scale().to(framework.zeros(1, dtype=framework.float64))
         assert m.weight.dtype is framework.float64
 
-    @pytest.mark.parametrize("args, kwargs, text", [
-        ((framework.int64,), {}, "only accepts floating point or complex dtypes"),
-        (("cpu", framework.float32, False, False, 1), {}, "at most 4 positional arguments"),
-        ((framework.float32,), {"dtype": framework.float32}, "multiple values for argument 'dtype'"),
-        ((), {"devise": "cpu"}, "unexpected keyword argument 'devise'"),
-        ((1.5,), {}, "is no device, dtype or tensor"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "args, kwargs, text",
+        [
+            ((framework.int64,), {}, "only accepts floating point or complex dtypes"),
+            (("cpu", framework.float32, False, False, 1), {}, "at most 4 positional arguments"),
+            ((framework.float32,), {"dtype": framework.float32}, "multiple values for argument 'dtype'"),
+            ((), {"devise": "cpu"}, "unexpected keyword argument 'devise'"),
+            ((1.5,), {}, "is no device, dtype or tensor"),
+        ],
+    )
     def test_to_errors(self, args, kwargs, text):
         with pytest.raises(TypeError, match=text):
             Scale().to(*args, **kwargs)

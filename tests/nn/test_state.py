@@ -106,7 +106,9 @@ class TestLoading:
         with pytest.raises(RuntimeError) as caught:
             model().load_state_dict(state)
         text = str(caught.value)
-        assert text.startswith("Error(s) in loading state_dict for Sequential:\n\tMissing key(s) in state_dict: \"a.bias\". ")
+        assert text.startswith(
+            'Error(s) in loading state_dict for Sequential:\n\tMissing key(s) in state_dict: "a.bias". '
+        )
         assert 'Unexpected key(s) in state_dict: "c", "b.other.x". ' in text
         assert "size mismatch for a.weight: copying a param with shape" in text and "[3, 3]" in text
 
@@ -125,7 +127,9 @@ class TestLoading:
     def test_other_errors(self):
         with pytest.raises(TypeError, match="Expected state_dict to be dict-like"):
             model().load_state_dict([])
-        with pytest.raises(RuntimeError, match="expected torch.Tensor or Tensor-like object from checkpoint but received"):
+        with pytest.raises(
+            RuntimeError, match="expected torch.Tensor or Tensor-like object from checkpoint but received"
+        ):
             model().load_state_dict({"a.bias": [1, 2, 3]}, strict=False)
 
     def test_one_element_loads_into_a_scalar(self):

@@ -1,7 +1,8 @@
-"""One row an op: how to call it, what it must give, where it is differentiable. Generic tests in `tests/ops` read the rows.
+"""One row an op: how to call it, what it must give, where it is differentiable. Generic tests in `tests/ops` read the
+rows.
 
-A row's `samples(draw)` yields `Sample`s made of NumPy arrays; `reference` is an independent NumPy/SciPy/mpmath function of the same
-arguments. Rows live in one module a family, as `framework/ops` does.
+A row's `samples(draw)` yields `Sample`s made of NumPy arrays; `reference` is an independent NumPy/SciPy/mpmath function
+of the same arguments. Rows live in one module a family, as `framework/ops` does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import numpy as np
 
 @dataclass
 class Sample:
-    """One call: positional arguments (NumPy arrays become tensors) and keywords. `tensors` inside sequences are converted too."""
+    """One call: positional arguments (NumPy arrays become tensors) and keywords. `tensors` inside sequences are
+    converted too.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
@@ -27,9 +30,9 @@ class Sample:
 class OpInfo:
     """One op.
 
-    name: public path, e.g. "exp" or "nn.functional.softmax"; a leading "_" names a primitive. dtypes: of the samples tried, the first
-    being the one of all transform tests. grad: gradients exist. second: also second derivatives. strided: operands may
-    have any strides. kinds of error: (args, class, text).
+    name: public path, e.g. "exp" or "nn.functional.softmax"; a leading "_" names a primitive. dtypes: of the samples
+    tried, the first being the one of all transform tests. grad: gradients exist. second: also second derivatives.
+    strided: operands may have any strides. kinds of error: (args, class, text).
     """
 
     name: str
@@ -63,7 +66,13 @@ class Draw:
             return np.asarray(self.rng.random(shape) < 0.5)
         kind = np.dtype("float32" if self.dtype == "bfloat16" else self.dtype)
         if kind.kind in "iu":
-            return self.rng.integers(max(int(low), 0) if kind.kind == "u" else int(low), max(int(high), int(low) + 2), shape, np.int64).astype(kind) if shape else np.asarray(kind.type(1))
+            return (
+                self.rng.integers(
+                    max(int(low), 0) if kind.kind == "u" else int(low), max(int(high), int(low) + 2), shape, np.int64
+                ).astype(kind)
+                if shape
+                else np.asarray(kind.type(1))
+            )
         a = self.rng.uniform(low, high, shape)
         if kind.kind == "c":
             a = a + 1j * self.rng.uniform(low, high, shape)
@@ -98,7 +107,14 @@ def unary(name: str, reference: Callable[..., Any], low: float = -2.0, high: flo
     return OpInfo(name, samples, reference, **{"inplace": True} | fields)
 
 
-def binary(name: str, reference: Callable[..., Any], low: float = -2.0, high: float = 2.0, number: float | None = 1.5, **fields: Any) -> OpInfo:
+def binary(
+    name: str,
+    reference: Callable[..., Any],
+    low: float = -2.0,
+    high: float = 2.0,
+    number: float | None = 1.5,
+    **fields: Any,
+) -> OpInfo:
     """A row for an elementwise op of two operands: equal shapes, broadcasting, a Python number."""
 
     def samples(draw: Draw) -> Iterable[Sample]:
@@ -110,4 +126,7 @@ def binary(name: str, reference: Callable[..., Any], low: float = -2.0, high: fl
     return OpInfo(name, samples, reference, **{"inplace": True} | fields)
 
 
-unary_row, binary_row = unary, binary  # names that no family's module has: importing `binary.py` hides the function of that name here
+unary_row, binary_row = (
+    unary,
+    binary,
+)  # names that no family's module has: importing `binary.py` hides the function of that name here

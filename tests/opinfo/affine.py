@@ -24,8 +24,31 @@ def _bilinear_samples(draw):
 
 
 ROWS = [
-    OpInfo("nn.functional.linear", _linear_samples, _linear, dtypes=("float64", "float32", "bfloat16", "complex128"), out=False,
-           errors=(((np.ones((2, 3)), np.ones((4, 5))), RuntimeError, r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)"),)),
-    OpInfo("nn.functional.bilinear", _bilinear_samples, lambda x, y, w, b=0.0: np.einsum("...i,oij,...j->...o", x, w, y) + b, out=False,
-           errors=(((np.ones((2, 3)), np.ones((2, 3)), np.ones((4, 2, 3))), RuntimeError, "input1 size does not match weight size"),)),
-]  # fmt: skip
+    OpInfo(
+        "nn.functional.linear",
+        _linear_samples,
+        _linear,
+        dtypes=("float64", "float32", "bfloat16", "complex128"),
+        out=False,
+        errors=(
+            (
+                (np.ones((2, 3)), np.ones((4, 5))),
+                RuntimeError,
+                r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)",
+            ),
+        ),
+    ),
+    OpInfo(
+        "nn.functional.bilinear",
+        _bilinear_samples,
+        lambda x, y, w, b=0.0: np.einsum("...i,oij,...j->...o", x, w, y) + b,
+        out=False,
+        errors=(
+            (
+                (np.ones((2, 3)), np.ones((2, 3)), np.ones((4, 2, 3))),
+                RuntimeError,
+                "input1 size does not match weight size",
+            ),
+        ),
+    ),
+]

@@ -69,18 +69,41 @@ def _noise_samples(draw):
     yield Sample((q, k, v, draw(2, 1, 5), None, 0.5, True))
 
 
-def _heads(q, k, v, size, heads, weight, bias, bias_k, bias_v, zeros, p, out_weight, out_bias, training=True, padding=None, need=True, mask=None):
+def _heads(
+    q,
+    k,
+    v,
+    size,
+    heads,
+    weight,
+    bias,
+    bias_k,
+    bias_v,
+    zeros,
+    p,
+    out_weight,
+    out_bias,
+    training=True,
+    padding=None,
+    need=True,
+    mask=None,
+):
     """Head by head and example by example, each over what its queries may see."""
     q, k, v = (x[:, None] if x.ndim == 2 else x for x in (q, k, v))
     each = size // heads
     bias = np.zeros(3 * size) if bias is None else bias
     out, shown = np.zeros(q.shape), []
     for n in range(q.shape[1]):
-        parts = [x[:, n].astype("float64") @ weight[i * size : (i + 1) * size].T + bias[i * size : (i + 1) * size] for i, x in enumerate((q, k, v))]
+        parts = [
+            x[:, n].astype("float64") @ weight[i * size : (i + 1) * size].T + bias[i * size : (i + 1) * size]
+            for i, x in enumerate((q, k, v))
+        ]
         hidden = np.zeros((len(q), len(k)), bool) if padding is None else np.broadcast_to(padding[n], (len(q), len(k)))
         hidden = hidden if mask is None else hidden | mask
         if bias_k is not None:
-            parts[1:] = [np.concatenate([x, b.reshape(1, -1)]) for x, b in zip(parts[1:], (bias_k, bias_v), strict=True)]
+            parts[1:] = [
+                np.concatenate([x, b.reshape(1, -1)]) for x, b in zip(parts[1:], (bias_k, bias_v), strict=True)
+            ]
         if zeros:
             parts[1:] = [np.concatenate([x, np.zeros((1, size))]) for x in parts[1:]]
         more = len(parts[1]) - len(k)
@@ -96,8 +119,16 @@ def _heads(q, k, v, size, heads, weight, bias, bias_k, bias_v, zeros, p, out_wei
 
 def _heads_samples(draw):
     def operands(keys=5, bias=True, more=False):
-        return (draw(3, 2, 4), draw(keys, 2, 4), draw(keys, 2, 4), 4, 2, draw(12, 4), draw(12) if bias else None,
-                *((draw(1, 1, 4), draw(1, 1, 4)) if more else (None, None)))  # fmt: skip
+        return (
+            draw(3, 2, 4),
+            draw(keys, 2, 4),
+            draw(keys, 2, 4),
+            4,
+            2,
+            draw(12, 4),
+            draw(12) if bias else None,
+            *((draw(1, 1, 4), draw(1, 1, 4)) if more else (None, None)),
+        )
 
     def after(zeros=False):
         return zeros, 0.0, draw(4, 4), draw(4)
@@ -112,13 +143,29 @@ def _heads_samples(draw):
 ONE = np.ones((2, 3))
 
 ROWS = [
-    OpInfo("nn.functional.scaled_dot_product_attention", _samples, _attention, dtypes=("float64", "float32", "bfloat16", "float16"), out=False,
-           tolerance=4, errors=(
-               ((np.ones(3), ONE, ONE), RuntimeError, "at least 2 dimensional"), ((ONE, np.ones((2, 4)), ONE), RuntimeError, "do not fit"),
-               ((ONE, ONE, ONE, np.ones((2, 2), bool), 0.0, True), RuntimeError, "should not be set when is_causal=True"),
-               ((ONE, ONE, ONE, np.ones((2, 2), "int64")), RuntimeError, "Expected attn_mask dtype to be bool or float"),
-               ((ONE, ONE, ONE, None, 2.0), RuntimeError, "dropout probability has to be between 0 and 1"))),
-    OpInfo("_attention", _noise_samples, _attention_with_noise, dtypes=("float64", "float32", "bfloat16"), out=False, tolerance=4),
+    OpInfo(
+        "nn.functional.scaled_dot_product_attention",
+        _samples,
+        _attention,
+        dtypes=("float64", "float32", "bfloat16", "float16"),
+        out=False,
+        tolerance=4,
+        errors=(
+            ((np.ones(3), ONE, ONE), RuntimeError, "at least 2 dimensional"),
+            ((ONE, np.ones((2, 4)), ONE), RuntimeError, "do not fit"),
+            ((ONE, ONE, ONE, np.ones((2, 2), bool), 0.0, True), RuntimeError, "should not be set when is_causal=True"),
+            ((ONE, ONE, ONE, np.ones((2, 2), "int64")), RuntimeError, "Expected attn_mask dtype to be bool or float"),
+            ((ONE, ONE, ONE, None, 2.0), RuntimeError, "dropout probability has to be between 0 and 1"),
+        ),
+    ),
+    OpInfo(
+        "_attention",
+        _noise_samples,
+        _attention_with_noise,
+        dtypes=("float64", "float32", "bfloat16"),
+        out=False,
+        tolerance=4,
+    ),
     OpInfo("_masked_softmax", _some_hidden, _masked_softmax, dtypes=("float64", "float32", "bfloat16"), tolerance=4),
     OpInfo("nn.functional.multi_head_attention_forward", _heads_samples, _heads, out=False, tolerance=10),
-]  # fmt: skip
+]

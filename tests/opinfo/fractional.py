@@ -8,7 +8,9 @@ REAL = ("float64", "float32")
 
 
 def _pool(x, kernel_size, output_size, output_ratio=None, return_indices=False, _random_samples=None):
-    """Plane by plane: window i of n along a dimension starts at floor(a (i + u)) - floor(a u), a = (size - kernel) / (n - 1)."""
+    """Plane by plane: window i of n along a dimension starts at floor(a (i + u)) - floor(a u), a = (size - kernel) / (n
+    - 1).
+    """
     samples = _random_samples
     dims = samples.shape[-1]
     planes = x.reshape(*samples.shape[:2], *x.shape[-dims:])
@@ -37,12 +39,30 @@ def _draws(draw, *shape):
 
 
 ROWS = [
-    OpInfo("nn.functional.fractional_max_pool2d", lambda draw: [
-        Sample((draw.apart(2, 3, 5, 6), 2, (3, 2), None, False, _draws(draw, 2, 3, 2))),
-        Sample((draw.apart(2, 6, 5), (1, 3), 3, None, True, _draws(draw, 1, 2, 2)))], _pool, dtypes=REAL, out=False, grad=False,
-        vmap=False, errors=(((np.ones((1, 3, 3)), 2), ValueError, "requires specifying either an output_size or an output_ratio"),
-                            ((np.ones((3, 3)), 2, 2), RuntimeError, "Expected 3D or 4D tensor"),
-                            ((np.ones((1, 3, 3)), 3, 2), RuntimeError, "too large relative to input size"))),
-    OpInfo("nn.functional.fractional_max_pool3d", lambda draw: [
-        Sample((draw.apart(1, 2, 4, 5, 6), 2, (3, 2, 1), None, False, _draws(draw, 1, 2, 3)))], _pool, dtypes=REAL, out=False, grad=False, vmap=False),
-]  # fmt: skip
+    OpInfo(
+        "nn.functional.fractional_max_pool2d",
+        lambda draw: [
+            Sample((draw.apart(2, 3, 5, 6), 2, (3, 2), None, False, _draws(draw, 2, 3, 2))),
+            Sample((draw.apart(2, 6, 5), (1, 3), 3, None, True, _draws(draw, 1, 2, 2))),
+        ],
+        _pool,
+        dtypes=REAL,
+        out=False,
+        grad=False,
+        vmap=False,
+        errors=(
+            ((np.ones((1, 3, 3)), 2), ValueError, "requires specifying either an output_size or an output_ratio"),
+            ((np.ones((3, 3)), 2, 2), RuntimeError, "Expected 3D or 4D tensor"),
+            ((np.ones((1, 3, 3)), 3, 2), RuntimeError, "too large relative to input size"),
+        ),
+    ),
+    OpInfo(
+        "nn.functional.fractional_max_pool3d",
+        lambda draw: [Sample((draw.apart(1, 2, 4, 5, 6), 2, (3, 2, 1), None, False, _draws(draw, 1, 2, 3)))],
+        _pool,
+        dtypes=REAL,
+        out=False,
+        grad=False,
+        vmap=False,
+    ),
+]

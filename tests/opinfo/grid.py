@@ -44,7 +44,9 @@ def _sample(x, grid, mode="bilinear", padding="zeros", align=False):
         ways = [_taps(v, n, mode, padding, align) for v, n in zip(grid[(b, *at)][::-1], sizes)]
         for corner in product(*ways):
             if all(0 <= j < n for (j, _), n in zip(corner, sizes)):
-                out[(b, slice(None), *at)] += np.prod([w for _, w in corner]) * x[(b, slice(None), *[j for j, _ in corner])]
+                out[(b, slice(None), *at)] += (
+                    np.prod([w for _, w in corner]) * x[(b, slice(None), *[j for j, _ in corner])]
+                )
     return out
 
 
@@ -71,20 +73,44 @@ def _affine(theta, size, align):
 ONE = np.ones((1, 1, 2, 2))
 
 ROWS = [
-    OpInfo("nn.functional.grid_sample", _samples, _sample, dtypes=REAL, out=False, tolerance=8, errors=(
-        ((ONE, ONE, "cubic"), ValueError, "expected mode to be"), ((ONE, ONE, "nearest", "wrap"), ValueError, "expected padding_mode"),
-        ((ONE, ONE.astype("float32"), "nearest", "zeros", False), RuntimeError, "to have same dtype"),
-        ((ONE, np.ones((1, 2)), "nearest", "zeros", False), RuntimeError, "4D or 5D"),
-        ((ONE, np.ones((2, 1, 1, 2)), "nearest", "zeros", False), RuntimeError, "same batch size"),
-        ((ONE, np.ones((1, 1, 1, 3)), "nearest", "zeros", False), RuntimeError, "size 2 in last dimension"),
-        ((ONE[:, :, :0], ONE, "nearest", "zeros", False), RuntimeError, "non-empty spatial dimensions"),
-        ((np.ones((1, 1, 1, 1, 1)), np.ones((1, 1, 1, 1, 3)), "bicubic", "zeros", False), RuntimeError, "only supports 4D"))),
+    OpInfo(
+        "nn.functional.grid_sample",
+        _samples,
+        _sample,
+        dtypes=REAL,
+        out=False,
+        tolerance=8,
+        errors=(
+            ((ONE, ONE, "cubic"), ValueError, "expected mode to be"),
+            ((ONE, ONE, "nearest", "wrap"), ValueError, "expected padding_mode"),
+            ((ONE, ONE.astype("float32"), "nearest", "zeros", False), RuntimeError, "to have same dtype"),
+            ((ONE, np.ones((1, 2)), "nearest", "zeros", False), RuntimeError, "4D or 5D"),
+            ((ONE, np.ones((2, 1, 1, 2)), "nearest", "zeros", False), RuntimeError, "same batch size"),
+            ((ONE, np.ones((1, 1, 1, 3)), "nearest", "zeros", False), RuntimeError, "size 2 in last dimension"),
+            ((ONE[:, :, :0], ONE, "nearest", "zeros", False), RuntimeError, "non-empty spatial dimensions"),
+            (
+                (np.ones((1, 1, 1, 1, 1)), np.ones((1, 1, 1, 1, 3)), "bicubic", "zeros", False),
+                RuntimeError,
+                "only supports 4D",
+            ),
+        ),
+    ),
     OpInfo("nn.functional.grid_sample", _nearest, _sample, dtypes=REAL, out=False, grad=False),
-    OpInfo("nn.functional.affine_grid", lambda draw: [
-        Sample((draw(2, 2, 3), (2, 1, 3, 4), False)), Sample((draw(2, 2, 3), (2, 1, 3, 2), True)),
-        Sample((draw(1, 3, 4), (1, 1, 2, 3, 2), False))], _affine, dtypes=REAL, out=False, errors=(
+    OpInfo(
+        "nn.functional.affine_grid",
+        lambda draw: [
+            Sample((draw(2, 2, 3), (2, 1, 3, 4), False)),
+            Sample((draw(2, 2, 3), (2, 1, 3, 2), True)),
+            Sample((draw(1, 3, 4), (1, 1, 2, 3, 2), False)),
+        ],
+        _affine,
+        dtypes=REAL,
+        out=False,
+        errors=(
             ((ONE[0].astype("int64"), (1, 1, 2, 2), False), ValueError, "to have floating point type"),
             ((ONE[0], (1, 1, 2), False), NotImplementedError, "only supports 4D and 5D"),
             ((ONE[0], (1, 1, 2, 2), False), ValueError, "shape Nx2x3"),
-            ((np.ones((1, 2, 3)), (1, 1, 0, 2), False), ValueError, "positive output size"))),
-]  # fmt: skip
+            ((np.ones((1, 2, 3)), (1, 1, 0, 2), False), ValueError, "positive output size"),
+        ),
+    ),
+]

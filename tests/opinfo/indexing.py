@@ -1,4 +1,6 @@
-"""Rows of the index family: `framework/ops/indexing.py`, `getitem.py`, `setitem.py`, `index.py`, `scatter.py`, `masked.py`, `select.py`."""
+"""Rows of the index family: `framework/ops/indexing.py`, `getitem.py`, `setitem.py`, `index.py`, `scatter.py`,
+`masked.py`, `select.py`.
+"""
 
 import numpy as np
 
@@ -18,7 +20,14 @@ def _calls(*calls):
 
     def samples(draw):
         for call in calls:
-            yield Sample(tuple([draw(*a[0]) if isinstance(a, list) and len(a) == 1 and isinstance(a[0], tuple) else a for a in call]))
+            yield Sample(
+                tuple(
+                    [
+                        draw(*a[0]) if isinstance(a, list) and len(a) == 1 and isinstance(a[0], tuple) else a
+                        for a in call
+                    ]
+                )
+            )
 
     return samples
 
@@ -31,7 +40,8 @@ def _primitive(name, samples, reference, **fields):
     return _row(name, samples, reference, **{"out": False} | fields)
 
 
-# ------------------------------------------------------------------------------------------------------------- references
+# -------------------------------------------------------------------------------------------------------------
+# references
 def _rows(dim, index):
     return (*[FULL] * dim, index)
 
@@ -41,7 +51,9 @@ def _index_write(add):
         out = np.array(x)
         dim %= max(x.ndim, 1)
         for k, i in enumerate(np.atleast_1d(index).ravel()):
-            part = np.atleast_1d(src).reshape((*x.shape[:dim], -1, *x.shape[dim + 1 :]))[_rows(dim, k)] if x.ndim else src
+            part = (
+                np.atleast_1d(src).reshape((*x.shape[:dim], -1, *x.shape[dim + 1 :]))[_rows(dim, k)] if x.ndim else src
+            )
             at = _rows(dim, i) if x.ndim else ()
             out[at] = out[at] + alpha * part if add else part
         return out
@@ -60,7 +72,9 @@ def _along(x, dim, index, src, f):
 
 def _gather(x, dim, index, **kwargs):
     dim %= x.ndim
-    return np.array([x[(*k[:dim], index[k], *k[dim + 1 :])] for k in np.ndindex(index.shape)], x.dtype).reshape(index.shape)
+    return np.array([x[(*k[:dim], index[k], *k[dim + 1 :])] for k in np.ndindex(index.shape)], x.dtype).reshape(
+        index.shape
+    )
 
 
 def _scatter(x, dim, index, src, **kwargs):
@@ -148,14 +162,29 @@ def _diagonal(x, offset=0, dim1=0, dim2=1):
     return view
 
 
-# ---------------------------------------------------------------------------------------------------------------- samples
+# ----------------------------------------------------------------------------------------------------------------
+# samples
 def _getitem(draw):
     keys = [
-        1, -1, slice(1, None), (slice(None, None, 2), 0), (..., None, 1), None, (), True, ([0, 1, 1],), (FULL, _index(2, 0, -1)),
-        (_index(0, 1), _index(1, 2)), (_index(0, 1), FULL, _index([1, 2], [0, 3])), (0, FULL, _index(0, 1)), (_index([0, 1]), True),
-        (FULL, np.array([True, False, True])), (np.array([[True, False, True], [False, True, True]]), slice(1, None)),
-        (None, _index(1), None), (np.array(1), FULL, _index(0, 0)),
-    ]  # fmt: skip
+        1,
+        -1,
+        slice(1, None),
+        (slice(None, None, 2), 0),
+        (..., None, 1),
+        None,
+        (),
+        True,
+        ([0, 1, 1],),
+        (FULL, _index(2, 0, -1)),
+        (_index(0, 1), _index(1, 2)),
+        (_index(0, 1), FULL, _index([1, 2], [0, 3])),
+        (0, FULL, _index(0, 1)),
+        (_index([0, 1]), True),
+        (FULL, np.array([True, False, True])),
+        (np.array([[True, False, True], [False, True, True]]), slice(1, None)),
+        (None, _index(1), None),
+        (np.array(1), FULL, _index(0, 0)),
+    ]
     for key in keys:
         yield Sample((draw(2, 3, 4), key))
     yield Sample((draw(3), _index([0, 2], [2, 0])))
@@ -206,8 +235,12 @@ def _primitive_index_reference(add):
 
 def _element_samples(draw):
     """(x, dim, index with repetitions, src of its shape)."""
-    yield Sample((draw.apart(2, 3) if draw.dtype != "int64" else draw(2, 3), 0, draw.index(2, 4, 3), _other(draw, 4, 3)))
-    yield Sample((draw.apart(3, 4) if draw.dtype != "int64" else draw(3, 4), 1, draw.index(4, 2, 3), _other(draw, 2, 3)))
+    yield Sample(
+        (draw.apart(2, 3) if draw.dtype != "int64" else draw(2, 3), 0, draw.index(2, 4, 3), _other(draw, 4, 3))
+    )
+    yield Sample(
+        (draw.apart(3, 4) if draw.dtype != "int64" else draw(3, 4), 1, draw.index(4, 2, 3), _other(draw, 2, 3))
+    )
 
 
 def _other(draw, *shape):
@@ -325,9 +358,14 @@ OUT_OF_RANGE = r"index (2|-1) is out of bounds for dimension 0 with size 2"
 
 ROWS = [
     # primitives
-    _primitive("_index_select", _calls(([(2, 3, 4)], 0, _index(1, 0, 1)), ([(2, 3, 4)], 2, _index([1, 0], [3, -1])),
-                                       ([(2, 3)], 1, np.array(2))),
-               lambda x, dim, index: np.take(x, index, dim), errors=(((X, 0, _index(2)), IndexError, "out of bounds"),)),
+    _primitive(
+        "_index_select",
+        _calls(
+            ([(2, 3, 4)], 0, _index(1, 0, 1)), ([(2, 3, 4)], 2, _index([1, 0], [3, -1])), ([(2, 3)], 1, np.array(2))
+        ),
+        lambda x, dim, index: np.take(x, index, dim),
+        errors=(((X, 0, _index(2)), IndexError, "out of bounds"),),
+    ),
     _primitive("_index_add", _primitive_index_samples, _primitive_index_reference(True)),
     _primitive("_index_copy", _distinct_primitive_samples, _primitive_index_reference(False)),
     _primitive("_gather", _reads, _gather, errors=(((X, 0, _index([2])), RuntimeError, OUT_OF_RANGE),)),
@@ -340,89 +378,283 @@ ROWS = [
     _primitive("_positions", _sparse, np.flatnonzero, grad=False, vmap=False),
     # x[key]
     _row("Tensor.__getitem__", _getitem, _getitem_reference, out=False),
-    _row("index_put", _tuples, _tuple_reference, inplace=True, errors=(
-        ((X, (_index(2),), np.zeros(3)), IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
-        ((X, (_index(0),) * 3, np.zeros(3)), IndexError, "too many indices for tensor of dimension 2"),
-        ((X, (_index(0, 1),), np.zeros(2)), RuntimeError, "shape mismatch: value tensor of shape"),
-        ((X, (_index(0),), np.zeros(3, np.int64)), RuntimeError, "Index put requires the source and destination dtypes match"),
-        ((X, _index(0), np.zeros(3)), TypeError, "must be tuple of Tensors"),
-        ((X, (0,), np.zeros(3)), TypeError, "expected Tensor as element 0"))),
+    _row(
+        "index_put",
+        _tuples,
+        _tuple_reference,
+        inplace=True,
+        errors=(
+            ((X, (_index(2),), np.zeros(3)), IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
+            ((X, (_index(0),) * 3, np.zeros(3)), IndexError, "too many indices for tensor of dimension 2"),
+            ((X, (_index(0, 1),), np.zeros(2)), RuntimeError, "shape mismatch: value tensor of shape"),
+            (
+                (X, (_index(0),), np.zeros(3, np.int64)),
+                RuntimeError,
+                "Index put requires the source and destination dtypes match",
+            ),
+            ((X, _index(0), np.zeros(3)), TypeError, "must be tuple of Tensors"),
+            ((X, (0,), np.zeros(3)), TypeError, "expected Tensor as element 0"),
+        ),
+    ),
     # along one dimension
-    _row("index_select", _calls(([(2, 3, 4)], 0, _index(1, 0, 1)), ([(2, 3)], -1, _index()), ([(2, 3)], 1, np.array(2)), ([()], 0, _index(0))),
-         lambda x, dim, index: np.take(x, np.atleast_1d(index), dim) if x.ndim else x, errors=(
-        ((X, 0, _index(2)), IndexError, "index out of range in self"), ((X, 0, _index(-1)), IndexError, "index out of range in self"),
-        ((X, 0, _index([0])), IndexError, "Index is supposed to be a vector"), ((X, 2, _index(0)), IndexError, "Dimension out of range"),
-        ((X, 0, X[0]), RuntimeError, "Expected dtype int32 or int64 for index"), ((X, 0, [0]), TypeError, "must be Tensor, not list"))),
-    _row("index_add", _index_samples, _index_write(True), inplace=True, errors=(
-        ((X, 0, _index(2), X[:1]), RuntimeError, OUT_OF_RANGE), ((X, 0, _index(-1), X[:1]), RuntimeError, OUT_OF_RANGE),
-        ((X, 0, _index(0, 1), X[:1]), RuntimeError, r"Number of indices \(2\) should be equal to source.size\(dim\): \(1\)"),
-        ((X, 0, _index(0), X[:1, :2]), RuntimeError, "source tensor shape must match self tensor shape"),
-        ((X, 0, _index(0), X[:1].astype("int64")), RuntimeError, r"self \(Double\) and source \(Long\) must have the same scalar type"))),
-    _row("index_copy", _distinct_samples, _index_write(False), inplace=True, errors=(
-        ((X, 0, _index(2), X[:1]), IndexError, OUT_OF_RANGE), ((X, 0, _index(0), X[0]), IndexError, "their dimensionality must match"),
-        ((X, 0, _index(0, 1), X[:1]), IndexError, "Number of indices"),
-        ((X, 0, _index(0), X[:1, :2]), RuntimeError, "must have same slice shapes"),
-        ((X, 0, _index(0).astype("int32"), X[:1]), RuntimeError, "Expected a long tensor for index"))),
-    _row("index_fill", _calls(([(2, 3)], 0, _index(1), 2), ([(2, 3)], 1, _index(-1, 0), [()]), ([()], 0, _index(0), 3)),
-         _filled, inplace=True, errors=(
-        ((X, 0, _index(2), 1), IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
-        ((X, 0, _index(0), X[0]), RuntimeError, "only supports a 0-dimensional value tensor"),
-        ((X, 0, _index(0), 1j), RuntimeError, "Converting complex Scalar to non-complex type"))),
-    _row("take", _flat, lambda x, index: x.ravel()[index], errors=(
-        ((X, _index(6)), IndexError, "index 6"), ((X, _index(-7)), IndexError, "index -7"),
-        ((X[:0], _index(0)), IndexError, "tried to take from an empty tensor"))),
-    _row("put", _puts, _put, inplace=True, errors=(
-        ((X, _index(6), X[0, :1]), IndexError, "tried to access index 6 on a tensor of 6 elements"),
-        ((X, _index(0, 1), X[0]), IndexError, "same number of elements"))),
+    _row(
+        "index_select",
+        _calls(
+            ([(2, 3, 4)], 0, _index(1, 0, 1)),
+            ([(2, 3)], -1, _index()),
+            ([(2, 3)], 1, np.array(2)),
+            ([()], 0, _index(0)),
+        ),
+        lambda x, dim, index: np.take(x, np.atleast_1d(index), dim) if x.ndim else x,
+        errors=(
+            ((X, 0, _index(2)), IndexError, "index out of range in self"),
+            ((X, 0, _index(-1)), IndexError, "index out of range in self"),
+            ((X, 0, _index([0])), IndexError, "Index is supposed to be a vector"),
+            ((X, 2, _index(0)), IndexError, "Dimension out of range"),
+            ((X, 0, X[0]), RuntimeError, "Expected dtype int32 or int64 for index"),
+            ((X, 0, [0]), TypeError, "must be Tensor, not list"),
+        ),
+    ),
+    _row(
+        "index_add",
+        _index_samples,
+        _index_write(True),
+        inplace=True,
+        errors=(
+            ((X, 0, _index(2), X[:1]), RuntimeError, OUT_OF_RANGE),
+            ((X, 0, _index(-1), X[:1]), RuntimeError, OUT_OF_RANGE),
+            (
+                (X, 0, _index(0, 1), X[:1]),
+                RuntimeError,
+                r"Number of indices \(2\) should be equal to source.size\(dim\): \(1\)",
+            ),
+            ((X, 0, _index(0), X[:1, :2]), RuntimeError, "source tensor shape must match self tensor shape"),
+            (
+                (X, 0, _index(0), X[:1].astype("int64")),
+                RuntimeError,
+                r"self \(Double\) and source \(Long\) must have the same scalar type",
+            ),
+        ),
+    ),
+    _row(
+        "index_copy",
+        _distinct_samples,
+        _index_write(False),
+        inplace=True,
+        errors=(
+            ((X, 0, _index(2), X[:1]), IndexError, OUT_OF_RANGE),
+            ((X, 0, _index(0), X[0]), IndexError, "their dimensionality must match"),
+            ((X, 0, _index(0, 1), X[:1]), IndexError, "Number of indices"),
+            ((X, 0, _index(0), X[:1, :2]), RuntimeError, "must have same slice shapes"),
+            ((X, 0, _index(0).astype("int32"), X[:1]), RuntimeError, "Expected a long tensor for index"),
+        ),
+    ),
+    _row(
+        "index_fill",
+        _calls(([(2, 3)], 0, _index(1), 2), ([(2, 3)], 1, _index(-1, 0), [()]), ([()], 0, _index(0), 3)),
+        _filled,
+        inplace=True,
+        errors=(
+            ((X, 0, _index(2), 1), IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
+            ((X, 0, _index(0), X[0]), RuntimeError, "only supports a 0-dimensional value tensor"),
+            ((X, 0, _index(0), 1j), RuntimeError, "Converting complex Scalar to non-complex type"),
+        ),
+    ),
+    _row(
+        "take",
+        _flat,
+        lambda x, index: x.ravel()[index],
+        errors=(
+            ((X, _index(6)), IndexError, "index 6"),
+            ((X, _index(-7)), IndexError, "index -7"),
+            ((X[:0], _index(0)), IndexError, "tried to take from an empty tensor"),
+        ),
+    ),
+    _row(
+        "put",
+        _puts,
+        _put,
+        inplace=True,
+        errors=(
+            ((X, _index(6), X[0, :1]), IndexError, "tried to access index 6 on a tensor of 6 elements"),
+            ((X, _index(0, 1), X[0]), IndexError, "same number of elements"),
+        ),
+    ),
     # single elements
-    _row("gather", _reads, _gather, errors=(
-        ((X, 0, _index([2])), RuntimeError, OUT_OF_RANGE), ((X, 0, _index([-1])), RuntimeError, OUT_OF_RANGE),
-        ((X, 0, _index(0)), RuntimeError, "Index tensor must have the same number of dimensions as input tensor"),
-        ((X, 0, _index([0, 0, 0, 0])), RuntimeError, "Size does not match at dimension 1"),
-        ((X, 0, X), RuntimeError, "Expected dtype int32/int64 for index"))),
-    _row("scatter", _larger_source, _scatter, inplace=True, errors=(
-        ((X, 0, _index([2]), X), RuntimeError, OUT_OF_RANGE), ((X, 0, _index([-1]), 1.0), RuntimeError, OUT_OF_RANGE),
-        ((X, 0, _index([0, 0, 0, 0]), np.zeros((1, 4))), RuntimeError, "to be no larger than self"),
-        ((X, 0, _index([0, 0]), np.zeros((1, 1))), RuntimeError, "to be no larger size than src"),
-        ((X, 0, _index([0]), np.zeros((1, 1), np.int64)), RuntimeError, "Expected self.dtype to be equal to src.dtype"))),
-    _row("scatter_add", _adds, _scatter_add, dtypes=REAL, inplace=True, errors=(
-        ((X, 0, _index([2]), X), RuntimeError, OUT_OF_RANGE), ((X, 0, _index([0]), 1.0), TypeError, "must be Tensor, not float"))),
-    _row("scatter_reduce", _reductions, _scatter_reduce, dtypes=REAL, tolerance=8, second=False, errors=(
-        ((X, 0, _index([0]), X, "add"), RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got add"),)),
-    _row("index_reduce", _slice_reductions, _index_reduce, dtypes=REAL, tolerance=8, second=False, errors=(
-        ((X, 0, _index(0), X[:1], "sum"), RuntimeError, "Expected reduce to be one of prod, mean, amax or amin but got sum"),
-        ((X, 0, _index(2), X[:1], "prod"), IndexError, "index 2 is out of bounds"))),
-    _row("take_along_dim", _takes, lambda x, index, dim=None: np.take_along_axis(*((x.ravel(), index.ravel(), 0) if dim is None else
-         (np.broadcast_to(x, [n if d == dim % 2 else max(n, m) for d, (n, m) in enumerate(zip(x.shape, index.shape))]),
-          np.broadcast_to(index, [m if d == dim % 2 else max(n, m) for d, (n, m) in enumerate(zip(x.shape, index.shape))]), dim))), errors=(
-        ((X, _index([2]), 0), RuntimeError, "index 2 is out of bounds"), ((X, _index(0), 0), RuntimeError, "same number of dimensions"))),
+    _row(
+        "gather",
+        _reads,
+        _gather,
+        errors=(
+            ((X, 0, _index([2])), RuntimeError, OUT_OF_RANGE),
+            ((X, 0, _index([-1])), RuntimeError, OUT_OF_RANGE),
+            ((X, 0, _index(0)), RuntimeError, "Index tensor must have the same number of dimensions as input tensor"),
+            ((X, 0, _index([0, 0, 0, 0])), RuntimeError, "Size does not match at dimension 1"),
+            ((X, 0, X), RuntimeError, "Expected dtype int32/int64 for index"),
+        ),
+    ),
+    _row(
+        "scatter",
+        _larger_source,
+        _scatter,
+        inplace=True,
+        errors=(
+            ((X, 0, _index([2]), X), RuntimeError, OUT_OF_RANGE),
+            ((X, 0, _index([-1]), 1.0), RuntimeError, OUT_OF_RANGE),
+            ((X, 0, _index([0, 0, 0, 0]), np.zeros((1, 4))), RuntimeError, "to be no larger than self"),
+            ((X, 0, _index([0, 0]), np.zeros((1, 1))), RuntimeError, "to be no larger size than src"),
+            (
+                (X, 0, _index([0]), np.zeros((1, 1), np.int64)),
+                RuntimeError,
+                "Expected self.dtype to be equal to src.dtype",
+            ),
+        ),
+    ),
+    _row(
+        "scatter_add",
+        _adds,
+        _scatter_add,
+        dtypes=REAL,
+        inplace=True,
+        errors=(
+            ((X, 0, _index([2]), X), RuntimeError, OUT_OF_RANGE),
+            ((X, 0, _index([0]), 1.0), TypeError, "must be Tensor, not float"),
+        ),
+    ),
+    _row(
+        "scatter_reduce",
+        _reductions,
+        _scatter_reduce,
+        dtypes=REAL,
+        tolerance=8,
+        second=False,
+        errors=(
+            (
+                (X, 0, _index([0]), X, "add"),
+                RuntimeError,
+                "reduce argument must be either sum, prod, mean, amax or amin, got add",
+            ),
+        ),
+    ),
+    _row(
+        "index_reduce",
+        _slice_reductions,
+        _index_reduce,
+        dtypes=REAL,
+        tolerance=8,
+        second=False,
+        errors=(
+            (
+                (X, 0, _index(0), X[:1], "sum"),
+                RuntimeError,
+                "Expected reduce to be one of prod, mean, amax or amin but got sum",
+            ),
+            ((X, 0, _index(2), X[:1], "prod"), IndexError, "index 2 is out of bounds"),
+        ),
+    ),
+    _row(
+        "take_along_dim",
+        _takes,
+        lambda x, index, dim=None: np.take_along_axis(
+            *(
+                (x.ravel(), index.ravel(), 0)
+                if dim is None
+                else (
+                    np.broadcast_to(
+                        x, [n if d == dim % 2 else max(n, m) for d, (n, m) in enumerate(zip(x.shape, index.shape))]
+                    ),
+                    np.broadcast_to(
+                        index, [m if d == dim % 2 else max(n, m) for d, (n, m) in enumerate(zip(x.shape, index.shape))]
+                    ),
+                    dim,
+                )
+            )
+        ),
+        errors=(
+            ((X, _index([2]), 0), RuntimeError, "index 2 is out of bounds"),
+            ((X, _index(0), 0), RuntimeError, "same number of dimensions"),
+        ),
+    ),
     # masks
-    _row("masked_fill", _masks, lambda x, mask, v: np.where(mask, np.asarray(v).astype(x.dtype), x), inplace=True, errors=(
-        ((X, X, 1.0), RuntimeError, "only supports boolean masks"),
-        ((X, X > 1, X[0]), RuntimeError, "only supports a 0-dimensional value tensor"),
-        ((X, X > 1, 1j), RuntimeError, "cannot be converted to type float64 without overflow"),
-        ((X, X > 1, "a"), TypeError, "can't assign a str"))),
-    _row("masked_select", _selections, lambda x, mask: np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape))[np.broadcast_to(mask,
-         np.broadcast_shapes(x.shape, mask.shape))], errors=(((X, X), RuntimeError, "expected BoolTensor for mask"),)),
-    _row("masked_scatter", _sources, _masked_scatter, inplace=True, errors=(
-        ((X, X > 0, X[0, :1]), RuntimeError, "Number of elements of source < number of ones in mask"),
-        ((X, X > 0, X.astype("int64")), RuntimeError, "expected self and source to have same dtypes"))),
+    _row(
+        "masked_fill",
+        _masks,
+        lambda x, mask, v: np.where(mask, np.asarray(v).astype(x.dtype), x),
+        inplace=True,
+        errors=(
+            ((X, X, 1.0), RuntimeError, "only supports boolean masks"),
+            ((X, X > 1, X[0]), RuntimeError, "only supports a 0-dimensional value tensor"),
+            ((X, X > 1, 1j), RuntimeError, "cannot be converted to type float64 without overflow"),
+            ((X, X > 1, "a"), TypeError, "can't assign a str"),
+        ),
+    ),
+    _row(
+        "masked_select",
+        _selections,
+        lambda x, mask: np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape))[
+            np.broadcast_to(mask, np.broadcast_shapes(x.shape, mask.shape))
+        ],
+        errors=(((X, X), RuntimeError, "expected BoolTensor for mask"),),
+    ),
+    _row(
+        "masked_scatter",
+        _sources,
+        _masked_scatter,
+        inplace=True,
+        errors=(
+            ((X, X > 0, X[0, :1]), RuntimeError, "Number of elements of source < number of ones in mask"),
+            ((X, X > 0, X.astype("int64")), RuntimeError, "expected self and source to have same dtypes"),
+        ),
+    ),
     _row("nonzero", _sparse, _coordinates, grad=False, vmap=False),
     _row("argwhere", _sparse, _coordinates, grad=False, vmap=False),
     # views, and writes through them
-    _row("select", _calls(([(2, 3)], 0, 1), ([(2, 3)], -1, -1)), _select, out=False, errors=(
-        ((X, 0, 2), IndexError, r"select\(\): index 2 out of range for tensor of size \[2, 3\] at dimension 0"),
-        ((np.array(1.0), 0, 0), IndexError, "cannot be applied to a 0-dim tensor"))),
-    _row("narrow", _calls(([(4, 3)], 0, 1, 2), ([(2, 3)], -1, -2, 1), ([(2, 3)], 0, 2, 0)),
-         lambda x, dim, start, n: x[_rows(dim % 2, slice(start % (x.shape[dim] + 1) if start >= 0 else start + x.shape[dim], None))][
-             _rows(dim % 2, slice(0, n))], out=False, errors=(
-        ((X, 0, 0, 3), RuntimeError, r"start \(0\) \+ length \(3\) exceeds dimension size \(2\)"),
-        ((X, 0, 3, 0), IndexError, "start out of range"), ((X, 0, 0, -1), RuntimeError, "length must be non-negative"))),
-    _row("narrow_copy", _calls(([(4, 3)], 0, 1, 2),), lambda x, dim, start, n: x[start : start + n]),
-    _row("select_scatter", _calls(([(2, 3)], [(3,)], 0, 1), ([(2, 3)], [(2,)], -1, -1)), _written(_select), errors=(
-        ((X, X, 0, 1), RuntimeError, "expected src to have a size equal to the slice of self"),)),
-    _row("slice_scatter", _calls(([(4, 3)], [(2, 3)], 0, 1, 3), ([(2, 3)], [(2, 2)], 1, None, None, 2), ([(2, 3)], [(2, 3)])), _written(_slice),
-         errors=(((X, X, 0, 0, 2, 0), RuntimeError, "slice step must be positive"),)),
-    _row("diagonal_scatter", _calls(([(3, 4)], [(3,)]), ([(2, 3, 4)], [(3, 2)], 1, 0, 2)), _written(_diagonal), errors=(
-        ((X, X), RuntimeError, "expected src to have a size equal to the slice of self"),)),
-]  # fmt: skip
+    _row(
+        "select",
+        _calls(([(2, 3)], 0, 1), ([(2, 3)], -1, -1)),
+        _select,
+        out=False,
+        errors=(
+            ((X, 0, 2), IndexError, r"select\(\): index 2 out of range for tensor of size \[2, 3\] at dimension 0"),
+            ((np.array(1.0), 0, 0), IndexError, "cannot be applied to a 0-dim tensor"),
+        ),
+    ),
+    _row(
+        "narrow",
+        _calls(([(4, 3)], 0, 1, 2), ([(2, 3)], -1, -2, 1), ([(2, 3)], 0, 2, 0)),
+        lambda x, dim, start, n: x[
+            _rows(dim % 2, slice(start % (x.shape[dim] + 1) if start >= 0 else start + x.shape[dim], None))
+        ][_rows(dim % 2, slice(0, n))],
+        out=False,
+        errors=(
+            ((X, 0, 0, 3), RuntimeError, r"start \(0\) \+ length \(3\) exceeds dimension size \(2\)"),
+            ((X, 0, 3, 0), IndexError, "start out of range"),
+            ((X, 0, 0, -1), RuntimeError, "length must be non-negative"),
+        ),
+    ),
+    _row(
+        "narrow_copy",
+        _calls(
+            ([(4, 3)], 0, 1, 2),
+        ),
+        lambda x, dim, start, n: x[start : start + n],
+    ),
+    _row(
+        "select_scatter",
+        _calls(([(2, 3)], [(3,)], 0, 1), ([(2, 3)], [(2,)], -1, -1)),
+        _written(_select),
+        errors=(((X, X, 0, 1), RuntimeError, "expected src to have a size equal to the slice of self"),),
+    ),
+    _row(
+        "slice_scatter",
+        _calls(([(4, 3)], [(2, 3)], 0, 1, 3), ([(2, 3)], [(2, 2)], 1, None, None, 2), ([(2, 3)], [(2, 3)])),
+        _written(_slice),
+        errors=(((X, X, 0, 0, 2, 0), RuntimeError, "slice step must be positive"),),
+    ),
+    _row(
+        "diagonal_scatter",
+        _calls(([(3, 4)], [(3,)]), ([(2, 3, 4)], [(3, 2)], 1, 0, 2)),
+        _written(_diagonal),
+        errors=(((X, X), RuntimeError, "expected src to have a size equal to the slice of self"),),
+    ),
+]

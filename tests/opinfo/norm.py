@@ -74,15 +74,54 @@ def _local_samples(draw):
 
 
 ROWS = [
-    OpInfo("nn.functional.batch_norm", _batch_samples, _batch_norm, dtypes=REAL, out=False, tolerance=4,
-           errors=(((np.ones((1, 3)), None, None, None, None, True), ValueError, "Expected more than 1 value per channel when training"),
-                   ((np.ones((2, 3)), np.ones(2), np.ones(3)), RuntimeError, "running_mean should contain 3 elements not 2"))),
-    OpInfo("nn.functional.instance_norm", lambda draw: [Sample((draw(2, 3, 4), None, None, draw(3), draw(3))), Sample((draw(2, 3, 2, 2),))],
-           lambda x, m=None, v=None, w=None, b=None: _affine(_standard(x, tuple(range(2, x.ndim))), w, b), dtypes=REAL, out=False, tolerance=4),
-    OpInfo("nn.functional.group_norm", _group_samples, _group_norm, dtypes=REAL, out=False, tolerance=4,
-           errors=(((np.ones((2, 5)), 2), RuntimeError, "channels in input to be divisible by num_groups"),)),
-    OpInfo("nn.functional.layer_norm", _layer_samples, _layer_norm, dtypes=REAL, out=False, tolerance=4,
-           errors=(((np.ones((2, 5)), (4,)), RuntimeError, r"Given normalized_shape=\[4\], expected input with shape \[\*, 4\]"),)),
+    OpInfo(
+        "nn.functional.batch_norm",
+        _batch_samples,
+        _batch_norm,
+        dtypes=REAL,
+        out=False,
+        tolerance=4,
+        errors=(
+            (
+                (np.ones((1, 3)), None, None, None, None, True),
+                ValueError,
+                "Expected more than 1 value per channel when training",
+            ),
+            ((np.ones((2, 3)), np.ones(2), np.ones(3)), RuntimeError, "running_mean should contain 3 elements not 2"),
+        ),
+    ),
+    OpInfo(
+        "nn.functional.instance_norm",
+        lambda draw: [Sample((draw(2, 3, 4), None, None, draw(3), draw(3))), Sample((draw(2, 3, 2, 2),))],
+        lambda x, m=None, v=None, w=None, b=None: _affine(_standard(x, tuple(range(2, x.ndim))), w, b),
+        dtypes=REAL,
+        out=False,
+        tolerance=4,
+    ),
+    OpInfo(
+        "nn.functional.group_norm",
+        _group_samples,
+        _group_norm,
+        dtypes=REAL,
+        out=False,
+        tolerance=4,
+        errors=(((np.ones((2, 5)), 2), RuntimeError, "channels in input to be divisible by num_groups"),),
+    ),
+    OpInfo(
+        "nn.functional.layer_norm",
+        _layer_samples,
+        _layer_norm,
+        dtypes=REAL,
+        out=False,
+        tolerance=4,
+        errors=(
+            (
+                (np.ones((2, 5)), (4,)),
+                RuntimeError,
+                r"Given normalized_shape=\[4\], expected input with shape \[\*, 4\]",
+            ),
+        ),
+    ),
     OpInfo("nn.functional.rms_norm", _rms_samples, _rms_norm, dtypes=REAL, out=False, tolerance=4),
     OpInfo("nn.functional.local_response_norm", _local_samples, _local, dtypes=REAL, out=False),
-]  # fmt: skip
+]

@@ -197,7 +197,7 @@ def _errors(name):
         ((X, (2, 2, 2)), RuntimeError, "kernel_size must be a single int, or a tuple of two ints"),
         ((X, 2.5), TypeError, "must be int"),
         (([1.0], 2), TypeError, "must be Tensor, not list"),
-        ((X.astype("complex64"), 2), NotImplementedError, f'"{name}.*" not implemented for \'ComplexFloat\''),
+        ((X.astype("complex64"), 2), NotImplementedError, f"\"{name}.*\" not implemented for 'ComplexFloat'"),
     )
 
 

@@ -33,9 +33,28 @@ def _gru(x, h, wi, wh, bi, bh):
 
 
 ROWS = [
-    OpInfo("rnn_tanh_cell", lambda draw: [Sample((draw(N, I), draw(N, H), *_weights(draw, 1)))], _rnn(np.tanh), dtypes=REAL, out=False),
-    OpInfo("rnn_relu_cell", lambda draw: [Sample((draw(N, I), draw(N, H), *_weights(draw, 1)))], _rnn(lambda x: np.maximum(x, 0)), dtypes=REAL,
-           out=False),
-    OpInfo("lstm_cell", lambda draw: [Sample((draw(N, I), (draw(N, H), draw(N, H)), *_weights(draw, 4)))], _lstm, dtypes=REAL, out=False),
-    OpInfo("gru_cell", lambda draw: [Sample((draw(N, I), draw(N, H), *_weights(draw, 3)))], _gru, dtypes=REAL, out=False),
-]  # fmt: skip
+    OpInfo(
+        "rnn_tanh_cell",
+        lambda draw: [Sample((draw(N, I), draw(N, H), *_weights(draw, 1)))],
+        _rnn(np.tanh),
+        dtypes=REAL,
+        out=False,
+    ),
+    OpInfo(
+        "rnn_relu_cell",
+        lambda draw: [Sample((draw(N, I), draw(N, H), *_weights(draw, 1)))],
+        _rnn(lambda x: np.maximum(x, 0)),
+        dtypes=REAL,
+        out=False,
+    ),
+    OpInfo(
+        "lstm_cell",
+        lambda draw: [Sample((draw(N, I), (draw(N, H), draw(N, H)), *_weights(draw, 4)))],
+        _lstm,
+        dtypes=REAL,
+        out=False,
+    ),
+    OpInfo(
+        "gru_cell", lambda draw: [Sample((draw(N, I), draw(N, H), *_weights(draw, 3)))], _gru, dtypes=REAL, out=False
+    ),
+]

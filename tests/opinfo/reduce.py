@@ -48,11 +48,25 @@ TWICE = ((np.zeros((2, 3)), (0, 0)), RuntimeError, "multiple times")
 
 ROWS = [
     OpInfo("sum", _dims(*EMPTY), _axis(np.sum), dtypes=(*FLOATS, "int64"), errors=(BAD_DIM, TWICE)),
-    OpInfo("mean", _dims(), _axis(np.mean), dtypes=FLOATS, errors=(BAD_DIM, ((np.arange(3),), RuntimeError, "could not infer output dtype"))),
-    OpInfo("amax", _distinct, _axis(np.max), dtypes=(*REAL, "int64"), errors=(((np.zeros((0, 3)), 0), IndexError, "non-zero size"),)),
+    OpInfo(
+        "mean",
+        _dims(),
+        _axis(np.mean),
+        dtypes=FLOATS,
+        errors=(BAD_DIM, ((np.arange(3),), RuntimeError, "could not infer output dtype")),
+    ),
+    OpInfo(
+        "amax",
+        _distinct,
+        _axis(np.max),
+        dtypes=(*REAL, "int64"),
+        errors=(((np.zeros((0, 3)), 0), IndexError, "non-zero size"),),
+    ),
     OpInfo("amin", _distinct, _axis(np.min), dtypes=(*REAL, "int64")),
     OpInfo("any", _dims(*EMPTY), _axis(np.any), dtypes=("float64", "int64", "bool"), grad=False),
     OpInfo("all", _dims(*EMPTY), _axis(np.all), dtypes=("float64", "int64", "bool"), grad=False),
     OpInfo("softmax", _one_dim, lambda x, dim: special.softmax(x.astype("float64"), dim), dtypes=REAL),
-    OpInfo("log_softmax", _one_dim, lambda x, dim: special.log_softmax(x.astype("float64"), dim), dtypes=REAL, tolerance=4),
+    OpInfo(
+        "log_softmax", _one_dim, lambda x, dim: special.log_softmax(x.astype("float64"), dim), dtypes=REAL, tolerance=4
+    ),
 ]

@@ -119,7 +119,11 @@ def _zeros_too(draw):
 
 
 def _logcumsumexp(x, dim):
-    return np.log(np.cumsum(np.exp(x.astype("complex128") if x.dtype.kind == "c" else x.astype("float64")), dim)) if x.ndim else x
+    return (
+        np.log(np.cumsum(np.exp(x.astype("complex128") if x.dtype.kind == "c" else x.astype("float64")), dim))
+        if x.ndim
+        else x
+    )
 
 
 def _diffs(draw):
@@ -254,10 +258,30 @@ NO_ELEMENTS = ((zeros(0, 3),), RuntimeError, "Expected reduction dim to be speci
 EMPTY_DIM = ((zeros(0, 3), 0), IndexError, "non-zero size")
 
 ROWS = [
-    OpInfo("max", _overloads, _whole_or(np.max, np.argmax, np.maximum), dtypes=(*REAL, "int64"), out=False, errors=(NO_ELEMENTS, EMPTY_DIM)),
-    OpInfo("min", _overloads, _whole_or(np.min, np.argmin, np.minimum), dtypes=(*REAL, "int64"), out=False, errors=(NO_ELEMENTS, EMPTY_DIM)),
-    OpInfo("argmax", _positions, _where(np.argmax), dtypes=(*REAL, "int64"), grad=False,
-           errors=(((zeros(0, 3),), IndexError, "numel"), EMPTY_DIM, ((np.zeros(2, bool),), RuntimeError, "bool"))),
+    OpInfo(
+        "max",
+        _overloads,
+        _whole_or(np.max, np.argmax, np.maximum),
+        dtypes=(*REAL, "int64"),
+        out=False,
+        errors=(NO_ELEMENTS, EMPTY_DIM),
+    ),
+    OpInfo(
+        "min",
+        _overloads,
+        _whole_or(np.min, np.argmin, np.minimum),
+        dtypes=(*REAL, "int64"),
+        out=False,
+        errors=(NO_ELEMENTS, EMPTY_DIM),
+    ),
+    OpInfo(
+        "argmax",
+        _positions,
+        _where(np.argmax),
+        dtypes=(*REAL, "int64"),
+        grad=False,
+        errors=(((zeros(0, 3),), IndexError, "numel"), EMPTY_DIM, ((np.zeros(2, bool),), RuntimeError, "bool")),
+    ),
     OpInfo("argmin", _positions, _where(np.argmin), dtypes=(*REAL, "int64"), grad=False),
     OpInfo("aminmax", _keyword_dims, _aminmax, dtypes=(*REAL, "int64"), out=False),
     OpInfo("cummax", _scans, _running(lambda a, b: a >= b), dtypes=(*REAL, "int64"), out=False),
@@ -267,36 +291,142 @@ ROWS = [
     OpInfo("cumsum", _scans, _scan(np.cumsum), dtypes=(*FLOATS, "int64"), inplace=True, errors=(BAD_DIM,)),
     OpInfo("cumprod", _zeros_too, _scan(np.cumprod), dtypes=(*FLOATS, "int64"), inplace=True, tolerance=2),
     OpInfo("logcumsumexp", _scans, _logcumsumexp, dtypes=FLOATS, tolerance=2),
-    OpInfo("diff", _diffs, _diff, dtypes=(*FLOATS, "int64"), errors=(((zeros(),), RuntimeError, "at least one-dimensional"),)),
+    OpInfo(
+        "diff",
+        _diffs,
+        _diff,
+        dtypes=(*FLOATS, "int64"),
+        errors=(((zeros(),), RuntimeError, "at least one-dimensional"),),
+    ),
     OpInfo("trapezoid", _integrals, _trapezoid, dtypes=DOUBLE, out=False),
     OpInfo("cumulative_trapezoid", _integrals, _cumulative, dtypes=DOUBLE, out=False),
-    OpInfo("gradient", lambda draw: [Sample((draw(4, 3),)), Sample((draw(5),), {"edge_order": 2, "spacing": 0.5})],
-           lambda x, spacing=1.0, edge_order=1: np.gradient(x, spacing, edge_order=edge_order) if x.ndim > 1 else [np.gradient(x, spacing, edge_order=edge_order)],
-           dtypes=DOUBLE, out=False, errors=(((zeros(1),), RuntimeError, "at least edge_order"),)),
+    OpInfo(
+        "gradient",
+        lambda draw: [Sample((draw(4, 3),)), Sample((draw(5),), {"edge_order": 2, "spacing": 0.5})],
+        lambda x, spacing=1.0, edge_order=1: (
+            np.gradient(x, spacing, edge_order=edge_order)
+            if x.ndim > 1
+            else [np.gradient(x, spacing, edge_order=edge_order)]
+        ),
+        dtypes=DOUBLE,
+        out=False,
+        errors=(((zeros(1),), RuntimeError, "at least edge_order"),),
+    ),
     # moments
-    OpInfo("var", _moments, _moment(np.var), dtypes=FLOATS, tolerance=2, errors=(((np.arange(3),), RuntimeError, "floating point"),)),
+    OpInfo(
+        "var",
+        _moments,
+        _moment(np.var),
+        dtypes=FLOATS,
+        tolerance=2,
+        errors=(((np.arange(3),), RuntimeError, "floating point"),),
+    ),
     OpInfo("std", _moments, _moment(np.std), dtypes=FLOATS, tolerance=2),
     OpInfo("var_mean", _moments, _with_mean(np.var), dtypes=FLOATS, tolerance=2, out=False),
     OpInfo("std_mean", _moments, _with_mean(np.std), dtypes=FLOATS, tolerance=2, out=False),
-    OpInfo("_var", _fixed(((2, 3), (1,), 1, False), ((2, 3), (0, 1), 0, True)), lambda x, d, c, k: np.var(x, d, ddof=c, keepdims=k), dtypes=WIDE, out=False),
-    OpInfo("_std", _fixed(((2, 3), (1,), 1, False), ((2, 3), (0, 1), 0, True)), lambda x, d, c, k: np.std(x, d, ddof=c, keepdims=k), dtypes=WIDE, out=False),
-    OpInfo("cov", _observations, _cov, dtypes=WIDE, out=False, tolerance=4, errors=(((zeros(2, 2, 2),), RuntimeError, "two or fewer dimensions"),)),
+    OpInfo(
+        "_var",
+        _fixed(((2, 3), (1,), 1, False), ((2, 3), (0, 1), 0, True)),
+        lambda x, d, c, k: np.var(x, d, ddof=c, keepdims=k),
+        dtypes=WIDE,
+        out=False,
+    ),
+    OpInfo(
+        "_std",
+        _fixed(((2, 3), (1,), 1, False), ((2, 3), (0, 1), 0, True)),
+        lambda x, d, c, k: np.std(x, d, ddof=c, keepdims=k),
+        dtypes=WIDE,
+        out=False,
+    ),
+    OpInfo(
+        "cov",
+        _observations,
+        _cov,
+        dtypes=WIDE,
+        out=False,
+        tolerance=4,
+        errors=(((zeros(2, 2, 2),), RuntimeError, "two or fewer dimensions"),),
+    ),
     OpInfo("corrcoef", lambda draw: [Sample((draw(3, 5),))], np.corrcoef, dtypes=WIDE, out=False, tolerance=8),
-    OpInfo("logsumexp", lambda draw: [Sample((draw(2, 3), 1)), Sample((draw(2, 3, 2), (0, 2), True)), Sample((draw(4, low=-300, high=300), 0))], _logsumexp,
-           dtypes=REAL, tolerance=2),
+    OpInfo(
+        "logsumexp",
+        lambda draw: [
+            Sample((draw(2, 3), 1)),
+            Sample((draw(2, 3, 2), (0, 2), True)),
+            Sample((draw(4, low=-300, high=300), 0)),
+        ],
+        _logsumexp,
+        dtypes=REAL,
+        tolerance=2,
+    ),
     OpInfo("nansum", _with_nan, _axis(np.nansum), dtypes=DOUBLE, vmap=False),
     OpInfo("nanmean", _with_nan, _axis(np.nanmean), dtypes=DOUBLE, vmap=False),
-    OpInfo("count_nonzero", lambda draw: [Sample((draw(2, 3) * (draw(2, 3) > 0),)), Sample((draw(2, 3), 1))], np.count_nonzero, dtypes=(*FLOATS, "int64", "bool"), grad=False, out=False),
-    OpInfo("trace", _of(((3, 4),), ((0, 2),)), np.trace, dtypes=(*FLOATS, "int64"), errors=(((zeros(2),), RuntimeError, "expected a matrix"),)),
-    OpInfo("Tensor.sum_to_size", _of(((2, 3), (1, 3)), ((2, 3), (3,)), ((2, 3), ())), lambda x, s: x.sum(0, keepdims=len(s) == 2) if s else x.sum(), dtypes=DOUBLE, out=False,
-           errors=(((zeros(2, 3), (2,)), RuntimeError, "not expandable"),)),
+    OpInfo(
+        "count_nonzero",
+        lambda draw: [Sample((draw(2, 3) * (draw(2, 3) > 0),)), Sample((draw(2, 3), 1))],
+        np.count_nonzero,
+        dtypes=(*FLOATS, "int64", "bool"),
+        grad=False,
+        out=False,
+    ),
+    OpInfo(
+        "trace",
+        _of(((3, 4),), ((0, 2),)),
+        np.trace,
+        dtypes=(*FLOATS, "int64"),
+        errors=(((zeros(2),), RuntimeError, "expected a matrix"),),
+    ),
+    OpInfo(
+        "Tensor.sum_to_size",
+        _of(((2, 3), (1, 3)), ((2, 3), (3,)), ((2, 3), ())),
+        lambda x, s: x.sum(0, keepdims=len(s) == 2) if s else x.sum(),
+        dtypes=DOUBLE,
+        out=False,
+        errors=(((zeros(2, 3), (2,)), RuntimeError, "not expandable"),),
+    ),
     # norms
-    OpInfo("linalg.vector_norm", _lengths, _length, dtypes=DOUBLE, out=False, tolerance=4, errors=(((np.arange(3),), RuntimeError, "floating point or complex"),)),
-    OpInfo("norm", _norms, lambda x, p=2, dim=None, keepdim=False: _length(x, 2 if p == "fro" else p, dim, keepdim), dtypes=WIDE[:2], tolerance=2,
-           errors=(((zeros(2), "zz"), RuntimeError, "not supported"),)),
+    OpInfo(
+        "linalg.vector_norm",
+        _lengths,
+        _length,
+        dtypes=DOUBLE,
+        out=False,
+        tolerance=4,
+        errors=(((np.arange(3),), RuntimeError, "floating point or complex"),),
+    ),
+    OpInfo(
+        "norm",
+        _norms,
+        lambda x, p=2, dim=None, keepdim=False: _length(x, 2 if p == "fro" else p, dim, keepdim),
+        dtypes=WIDE[:2],
+        tolerance=2,
+        errors=(((zeros(2), "zz"), RuntimeError, "not supported"),),
+    ),
     OpInfo("dist", _two, lambda a, b, p=2: np.linalg.norm((a - b).reshape(-1), p), dtypes=DOUBLE, tolerance=2),
-    OpInfo("renorm", lambda draw: [Sample((draw.apart(3, 4, gap=0.3), 2, 0, 1.0)), Sample((draw.apart(2, 3), 1, 1, 0.5))], _renorm, dtypes=DOUBLE, tolerance=4, inplace=True,
-           errors=(((zeros(2, 2), 2, 0, -1.0), RuntimeError, "maxnorm to be >= 0"),)),
-    OpInfo("cdist", _point_sets, _distances, dtypes=DOUBLE, tolerance=4, out=False, errors=(((zeros(2, 3), zeros(2, 2)), RuntimeError, "same number of columns"),)),
-    OpInfo("_pair_distances", lambda draw: [Sample((draw(3, 2), draw(4, 2), 2.0))], _distances, dtypes=DOUBLE, tolerance=4, out=False),
-]  # fmt: skip
+    OpInfo(
+        "renorm",
+        lambda draw: [Sample((draw.apart(3, 4, gap=0.3), 2, 0, 1.0)), Sample((draw.apart(2, 3), 1, 1, 0.5))],
+        _renorm,
+        dtypes=DOUBLE,
+        tolerance=4,
+        inplace=True,
+        errors=(((zeros(2, 2), 2, 0, -1.0), RuntimeError, "maxnorm to be >= 0"),),
+    ),
+    OpInfo(
+        "cdist",
+        _point_sets,
+        _distances,
+        dtypes=DOUBLE,
+        tolerance=4,
+        out=False,
+        errors=(((zeros(2, 3), zeros(2, 2)), RuntimeError, "same number of columns"),),
+    ),
+    OpInfo(
+        "_pair_distances",
+        lambda draw: [Sample((draw(3, 2), draw(4, 2), 2.0))],
+        _distances,
+        dtypes=DOUBLE,
+        tolerance=4,
+        out=False,
+    ),
+]

@@ -43,7 +43,9 @@ def _line(v, new, scale, mode, align, antialias):
     return np.array(out)
 
 
-def _interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False, antialias=False):
+def _interpolate(
+    x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False, antialias=False
+):
     x = x.astype("float64")
     dims = x.ndim - 2
     scales = [scale_factor] * dims if not isinstance(scale_factor, tuple) else scale_factor
@@ -66,7 +68,9 @@ def _resizes(draw):
         yield Sample((volume,), {"size": 4, "mode": "trilinear", "align_corners": align})
         for mode in ("bilinear", "bicubic"):
             yield Sample((image,), {"size": (8, 3), "mode": mode, "align_corners": align})
-            yield Sample((image,), {"scale_factor": 1.3, "mode": mode, "align_corners": align, "recompute_scale_factor": True})
+            yield Sample(
+                (image,), {"scale_factor": 1.3, "mode": mode, "align_corners": align, "recompute_scale_factor": True}
+            )
     for mode in ("bilinear", "bicubic", "lanczos"):
         yield Sample((draw(1, 1, 9, 4),), {"size": (4, 6), "mode": mode, "antialias": True})
 
@@ -79,7 +83,10 @@ def _windows(size, kernel, dilation, padding, stride):
     """For every window the rows and columns of its elements in the padded plane."""
     counts = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(size, kernel, dilation, padding, stride)]
     for i, j in np.ndindex(*counts):
-        yield np.ix_([i * stride[0] + a * dilation[0] for a in range(kernel[0])], [j * stride[1] + b * dilation[1] for b in range(kernel[1])])
+        yield np.ix_(
+            [i * stride[0] + a * dilation[0] for a in range(kernel[0])],
+            [j * stride[1] + b * dilation[1] for b in range(kernel[1])],
+        )
 
 
 def _unfold(x, kernel_size, dilation=1, padding=0, stride=1):
@@ -98,23 +105,58 @@ def _fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 
 ROWS = [
-    OpInfo("nn.functional.interpolate", _resizes, _interpolate, dtypes=(*REAL, "bfloat16"), out=False, tolerance=4, errors=(
-        ((np.ones((1, 1, 3)), 3, 2.0), ValueError, "only one of size or scale_factor should be defined"),
-        ((np.ones((1, 1, 3)),), ValueError, "either size or scale_factor should be defined"),
-        ((np.ones((1, 1, 3)), (2, 2)), ValueError, "must have the same number of spatial dimensions"),
-        ((np.ones((1, 1, 3)), 2.5), TypeError, "expected size to be one of int"),
-        ((np.ones((1, 1, 3)), 0), RuntimeError, "sizes should be greater than 0"),
-        ((np.ones((1, 1, 3)), 2, None, "nearest", True), ValueError, "align_corners option can only be set"),
-        ((np.ones((1, 1, 3)), 2, None, "bilinear"), NotImplementedError, "Got 3D input, but bilinear mode needs 4D input"),
-        ((np.ones((1, 1, 3)), 2, None, "linear", None, None, True), ValueError, "Anti-alias option is restricted"))),
-    OpInfo("nn.functional.unfold", lambda draw: [
-        Sample((draw(2, 3, 4, 5), 2)), Sample((draw(3, 4, 5), (3, 1)), {"padding": (1, 0), "stride": 2}),
-        Sample((draw(1, 2, 5, 5), 2), {"dilation": (2, 1), "stride": (1, 3)})], _unfold, dtypes=REAL, out=False, errors=(
-            ((np.ones((2, 2)), 1), RuntimeError, "Expected 3D or 4D"), ((np.ones((1, 2, 2)), 3), RuntimeError, "must be at least one"),
-            ((np.ones((1, 2, 2)), 1, 0), RuntimeError, "dilation should be greater than zero"))),
-    OpInfo("nn.functional.fold", lambda draw: [
-        Sample((draw(2, 12, 6), (3, 4), 2)), Sample((draw(6, 6), (3, 5), (3, 1)), {"padding": (1, 0), "stride": (2, 2)}),
-        Sample((draw(1, 4, 9), 5, 2), {"dilation": 2})], _fold, dtypes=REAL, out=False, errors=(
-            ((np.ones((2, 2, 2, 2)), 2, 1), RuntimeError, "Expected 2D or 3D"), ((np.ones((3, 4)), 2, 2), RuntimeError, "to be divisible by"),
-            ((np.ones((4, 4)), 2, 2), RuntimeError, "sliding blocks"))),
-]  # fmt: skip
+    OpInfo(
+        "nn.functional.interpolate",
+        _resizes,
+        _interpolate,
+        dtypes=(*REAL, "bfloat16"),
+        out=False,
+        tolerance=4,
+        errors=(
+            ((np.ones((1, 1, 3)), 3, 2.0), ValueError, "only one of size or scale_factor should be defined"),
+            ((np.ones((1, 1, 3)),), ValueError, "either size or scale_factor should be defined"),
+            ((np.ones((1, 1, 3)), (2, 2)), ValueError, "must have the same number of spatial dimensions"),
+            ((np.ones((1, 1, 3)), 2.5), TypeError, "expected size to be one of int"),
+            ((np.ones((1, 1, 3)), 0), RuntimeError, "sizes should be greater than 0"),
+            ((np.ones((1, 1, 3)), 2, None, "nearest", True), ValueError, "align_corners option can only be set"),
+            (
+                (np.ones((1, 1, 3)), 2, None, "bilinear"),
+                NotImplementedError,
+                "Got 3D input, but bilinear mode needs 4D input",
+            ),
+            ((np.ones((1, 1, 3)), 2, None, "linear", None, None, True), ValueError, "Anti-alias option is restricted"),
+        ),
+    ),
+    OpInfo(
+        "nn.functional.unfold",
+        lambda draw: [
+            Sample((draw(2, 3, 4, 5), 2)),
+            Sample((draw(3, 4, 5), (3, 1)), {"padding": (1, 0), "stride": 2}),
+            Sample((draw(1, 2, 5, 5), 2), {"dilation": (2, 1), "stride": (1, 3)}),
+        ],
+        _unfold,
+        dtypes=REAL,
+        out=False,
+        errors=(
+            ((np.ones((2, 2)), 1), RuntimeError, "Expected 3D or 4D"),
+            ((np.ones((1, 2, 2)), 3), RuntimeError, "must be at least one"),
+            ((np.ones((1, 2, 2)), 1, 0), RuntimeError, "dilation should be greater than zero"),
+        ),
+    ),
+    OpInfo(
+        "nn.functional.fold",
+        lambda draw: [
+            Sample((draw(2, 12, 6), (3, 4), 2)),
+            Sample((draw(6, 6), (3, 5), (3, 1)), {"padding": (1, 0), "stride": (2, 2)}),
+            Sample((draw(1, 4, 9), 5, 2), {"dilation": 2}),
+        ],
+        _fold,
+        dtypes=REAL,
+        out=False,
+        errors=(
+            ((np.ones((2, 2, 2, 2)), 2, 1), RuntimeError, "Expected 2D or 3D"),
+            ((np.ones((3, 4)), 2, 2), RuntimeError, "to be divisible by"),
+            ((np.ones((4, 4)), 2, 2), RuntimeError, "sliding blocks"),
+        ),
+    ),
+]

@@ -13,7 +13,14 @@ from framework.core.tensor import Tensor, arr
 from framework.dispatch.registry import T
 from tests.opinfo import OpInfo, Sample
 
-EPS = {"float64": 2.2e-16, "complex128": 2.2e-16, "float32": 1.2e-7, "complex64": 1.2e-7, "float16": 9.8e-4, "bfloat16": 7.8e-3}
+EPS = {
+    "float64": 2.2e-16,
+    "complex128": 2.2e-16,
+    "float32": 1.2e-7,
+    "complex64": 1.2e-7,
+    "float16": 9.8e-4,
+    "bfloat16": 7.8e-3,
+}
 
 
 def resolve(name: str) -> Callable[..., Any]:
@@ -75,7 +82,9 @@ def close(got: Any, want: Any, dtype: str, factor: float = 1.0) -> None:
         np.testing.assert_array_equal(got, want)
         return
     tolerance = 40 * factor * EPS.get(dtype, 2.2e-16)
-    np.testing.assert_allclose(got.astype("complex128"), want.astype("complex128"), rtol=tolerance, atol=tolerance, equal_nan=True)
+    np.testing.assert_allclose(
+        got.astype("complex128"), want.astype("complex128"), rtol=tolerance, atol=tolerance, equal_nan=True
+    )
 
 
 def loss_of(out: Any, weights: list[Any] | None = None, seed: int = 5) -> Any:
@@ -126,5 +135,3 @@ def as_function(row: OpInfo, sample: Sample, device: str) -> tuple[Callable[...,
         return op(*args, **convert(sample.kwargs, lambda a: tensor(a, device)))
 
     return f, leaves
-
-

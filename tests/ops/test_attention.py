@@ -1,4 +1,5 @@
-"""Attention beyond its rows: queries that see nothing, dropout, causal masks, transforms, half types, what is refused."""
+"""Attention beyond its rows: queries that see nothing, dropout, causal masks, transforms, half types, what is
+refused."""
 
 from __future__ import annotations
 
@@ -64,12 +65,33 @@ class TestAQueryThatSeesNothing:
         bias = framework.arange(4.0).double()
         padding = as_mask("bool", np.array([[0, 1, 0], [1, 1, 1]], bool), x)
         padding = padding if kind == "bool" else framework.where(padding, -math.inf, 0.0).double()
-        out, shown = F.multi_head_attention_forward(x, x, x, 4, 2, in_weight, None, None, None, False, 0.0, out_weight, bias,
-                                                    key_padding_mask=padding, need_weights=weights)  # fmt: skip
+        out, shown = F.multi_head_attention_forward(
+            x,
+            x,
+            x,
+            4,
+            2,
+            in_weight,
+            None,
+            None,
+            None,
+            False,
+            0.0,
+            out_weight,
+            bias,
+            key_padding_mask=padding,
+            need_weights=weights,
+        )
         assert out[:, 1].tolist() == [[0, 1, 2, 3]] * 3
-        assert shown is None or not shown[1].detach().numpy().any() and np.allclose(shown[0].detach().numpy().sum(-1), 1)
+        assert (
+            shown is None or not shown[1].detach().numpy().any() and np.allclose(shown[0].detach().numpy().sum(-1), 1)
+        )
         out.sum().backward()
-        assert not x.grad.numpy()[:, 1].any() and np.isfinite(x.grad.numpy()).all() and np.isfinite(in_weight.grad.numpy()).all()
+        assert (
+            not x.grad.numpy()[:, 1].any()
+            and np.isfinite(x.grad.numpy()).all()
+            and np.isfinite(in_weight.grad.numpy()).all()
+        )
 
 
 class TestMasks:
@@ -77,7 +99,10 @@ class TestMasks:
     def test_causal_is_the_lower_triangle_from_the_top_left(self, keys, device):
         q, k, v = operands(2, 3, 4, keys=keys, device=device)
         triangle = framework.tensor(np.tri(3, keys, dtype=bool), device=device)
-        a, b = F.scaled_dot_product_attention(q, k, v, is_causal=True), F.scaled_dot_product_attention(q, k, v, triangle)
+        a, b = (
+            F.scaled_dot_product_attention(q, k, v, is_causal=True),
+            F.scaled_dot_product_attention(q, k, v, triangle),
+        )
         np.testing.assert_allclose(a.detach().cpu().numpy(), b.detach().cpu().numpy(), rtol=1e-6)
 
     def test_an_additive_mask_has_a_gradient_of_its_shape(self):
@@ -95,8 +120,23 @@ class TestMasks:
     def test_masks_of_two_kinds_warn(self):
         x, weight = framework.ones(3, 2, 4), framework.ones(12, 4)
         with pytest.warns(UserWarning, match="mismatched key_padding_mask and attn_mask is deprecated"):
-            F.multi_head_attention_forward(x, x, x, 4, 2, weight, None, None, None, False, 0.0, framework.ones(4, 4), None,
-                                           key_padding_mask=framework.zeros(2, 3).bool(), attn_mask=framework.zeros(3, 3))  # fmt: skip
+            F.multi_head_attention_forward(
+                x,
+                x,
+                x,
+                4,
+                2,
+                weight,
+                None,
+                None,
+                None,
+                False,
+                0.0,
+                framework.ones(4, 4),
+                None,
+                key_padding_mask=framework.zeros(2, 3).bool(),
+                attn_mask=framework.zeros(3, 3),
+            )
 
 
 class TestDropout:
@@ -123,7 +163,9 @@ class TestDropout:
     def test_examples_of_a_vmap_draw_for_themselves(self):
         framework.manual_seed(0)
         x = framework.ones(3, 8, 8, 2)
-        f = func.vmap(lambda q: F.scaled_dot_product_attention(q, q, framework.eye(8), dropout_p=0.5), randomness="different")
+        f = func.vmap(
+            lambda q: F.scaled_dot_product_attention(q, q, framework.eye(8), dropout_p=0.5), randomness="different"
+        )
         a, b, _ = f(x).numpy()
         assert (a != b).any()
         with pytest.raises(RuntimeError, match="random"):
@@ -152,7 +194,9 @@ class TestTransforms:
 
         together = func.vmap(func.grad(loss))(q, k, v)
         for i in range(3):
-            np.testing.assert_allclose(together[i].numpy(), func.grad(loss)(q[i], k[i], v[i]).numpy(), rtol=1e-10, atol=1e-14)
+            np.testing.assert_allclose(
+                together[i].numpy(), func.grad(loss)(q[i], k[i], v[i]).numpy(), rtol=1e-10, atol=1e-14
+            )
 
     def test_autocast_computes_in_the_lower_type(self):
         q, k, v = operands(3, 4, dtype="float32")
@@ -162,7 +206,8 @@ class TestTransforms:
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_types_round_once(dtype):
-    """Values and gradients are those of double precision on the same operands, rounded; a float32 mask makes nothing wider."""
+    """Values and gradients are those of double precision on the same operands, rounded; a float32 mask makes nothing
+    wider."""
     halves = [x.detach().to(getattr(framework, dtype)) for x in operands(2, 3, 4)]
     bias = framework.tensor(np.random.default_rng(4).normal(size=(3, 5)).astype("float32"))
     results = []

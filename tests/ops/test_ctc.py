@@ -23,7 +23,9 @@ def alignments(target, steps, blank, classes):
 
 def expected(p, target, blank=0):
     """-log of the sum of the probabilities of all alignments."""
-    total = sum(np.prod([p[t, label] for t, label in enumerate(path)]) for path in alignments(target, len(p), blank, p.shape[1]))
+    total = sum(
+        np.prod([p[t, label] for t, label in enumerate(path)]) for path in alignments(target, len(p), blank, p.shape[1])
+    )
     return -log(total) if total else inf
 
 
@@ -32,7 +34,19 @@ def inputs(batch, seed=0):
     return x, np.exp(x) / np.exp(x).sum(2, keepdims=True)
 
 
-CASES = [([], 4), ([1], 4), ([1, 2], 4), ([1, 1], 4), ([1, 1], 2), ([1, 2], 2), ([2, 1, 2], 3), ([1, 2, 1], 2), ([2], 1), ([], 0), ([1], 0)]
+CASES = [
+    ([], 4),
+    ([1], 4),
+    ([1, 2], 4),
+    ([1, 1], 4),
+    ([1, 1], 2),
+    ([1, 2], 2),
+    ([2, 1, 2], 3),
+    ([1, 2, 1], 2),
+    ([2], 1),
+    ([], 0),
+    ([1], 0),
+]
 
 
 @pytest.mark.every_device
@@ -48,7 +62,9 @@ def test_losses(device):
     loss = F.ctc_loss(log_p, framework.tensor(targets, device=device), ends, lengths, reduction="none")
     np.testing.assert_allclose(loss.cpu().numpy(), wanted, rtol=3e-5, atol=1e-6)
     in_a_row = framework.tensor([label for target, _ in CASES for label in target], device=device)
-    again = F.ctc_loss(log_p, in_a_row, framework.tensor(ends), framework.tensor(lengths), reduction="none", zero_infinity=True)
+    again = F.ctc_loss(
+        log_p, in_a_row, framework.tensor(ends), framework.tensor(lengths), reduction="none", zero_infinity=True
+    )
     np.testing.assert_allclose(again.cpu().numpy(), np.where(np.isinf(wanted), 0, wanted), rtol=3e-5, atol=1e-6)
 
 
@@ -71,7 +87,9 @@ def test_gradient_through_log_softmax(device):
 
     def loss(values):
         p = np.exp(values) / np.exp(values).sum(2, keepdims=True)
-        return sum(expected(p[:n, i], targets[i, :k].tolist()) for i, (n, k) in enumerate(zip(ends, lengths, strict=True)))
+        return sum(
+            expected(p[:n, i], targets[i, :k].tolist()) for i, (n, k) in enumerate(zip(ends, lengths, strict=True))
+        )
 
     variable = framework.tensor(x, dtype=framework.float32, device=device, requires_grad=True)
     F.ctc_loss(framework.log_softmax(variable, 2), targets.to(device), ends, lengths, reduction="sum").backward()
@@ -97,7 +115,11 @@ LOG_P = framework.zeros(4, 2, 3)
 TARGETS = framework.tensor([[1, 2], [1, 1]])
 ERRORS = [
     (lambda: F.ctc_loss(framework.zeros(3), TARGETS, (4, 4), (2, 2)), RuntimeError, "Expected 3-dimensional tensor"),
-    (lambda: F.ctc_loss(LOG_P, TARGETS, (4, 5), (2, 2)), RuntimeError, "input_lengths to have value at most 4, but got value 5"),
+    (
+        lambda: F.ctc_loss(LOG_P, TARGETS, (4, 5), (2, 2)),
+        RuntimeError,
+        "input_lengths to have value at most 4, but got value 5",
+    ),
     (lambda: F.ctc_loss(LOG_P, TARGETS, (4, -1), (2, 2)), RuntimeError, "input_lengths to have value at least 0"),
     (lambda: F.ctc_loss(LOG_P, TARGETS, (4,), (2, 2)), RuntimeError, "input_lengths must be of size batch_size"),
     (lambda: F.ctc_loss(LOG_P, TARGETS, (4, 4), (2,)), RuntimeError, "target_lengths must be of size batch_size"),
@@ -108,7 +130,7 @@ ERRORS = [
     (lambda: F.ctc_loss(LOG_P, TARGETS, framework.ones(2), (2, 2)), TypeError, "input_lengths must be integers"),
     (lambda: F.ctc_loss(LOG_P, TARGETS, (4, 4), (2.0, 2.0)), TypeError, "target_lengths must be integers"),
     (lambda: F.ctc_loss(LOG_P, TARGETS, (4, 4), (2, 2), 0, "max"), ValueError, "not a valid value for reduction"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("act, kind, text", ERRORS, ids=[text for *_, text in ERRORS])

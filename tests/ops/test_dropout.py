@@ -63,7 +63,9 @@ class TestDropout:
         b = framework.ones(9)
         framework.dropout_(b, 0.5, True)
         assert a.tolist() == b.tolist()
-        assert framework.feature_dropout(framework.ones(2, 3, 4), 0.5, False).tolist() == framework.ones(2, 3, 4).tolist()
+        assert (
+            framework.feature_dropout(framework.ones(2, 3, 4), 0.5, False).tolist() == framework.ones(2, 3, 4).tolist()
+        )
 
     def test_vmap_needs_to_be_told(self):
         vmap = framework.func.vmap
@@ -74,13 +76,20 @@ class TestDropout:
         rows = vmap(F.dropout, randomness="different")(ones(4, 30)).numpy()
         assert not (rows == rows[0]).all()
 
-    @pytest.mark.parametrize("act, kind, text", [
-        (lambda: F.dropout(ones(2), 1.5), ValueError, "has to be between 0 and 1, but got 1.5"),
-        (lambda: F.dropout2d(ones(2, 2, 2, 2), -0.1), ValueError, "has to be between 0 and 1, but got -0.1"),
-        (lambda: F.dropout1d(ones(2)), RuntimeError, "Expected 2D or 3D input, but received a 1D input"),
-        (lambda: F.feature_alpha_dropout(ones(2), 0.5, True), RuntimeError, "at least 2 dimensions"),
-        (lambda: F.rrelu(ones(2), 2.0, 1.0), RuntimeError, "Lower bound should be less than or equal to the upper bound"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "act, kind, text",
+        [
+            (lambda: F.dropout(ones(2), 1.5), ValueError, "has to be between 0 and 1, but got 1.5"),
+            (lambda: F.dropout2d(ones(2, 2, 2, 2), -0.1), ValueError, "has to be between 0 and 1, but got -0.1"),
+            (lambda: F.dropout1d(ones(2)), RuntimeError, "Expected 2D or 3D input, but received a 1D input"),
+            (lambda: F.feature_alpha_dropout(ones(2), 0.5, True), RuntimeError, "at least 2 dimensions"),
+            (
+                lambda: F.rrelu(ones(2), 2.0, 1.0),
+                RuntimeError,
+                "Lower bound should be less than or equal to the upper bound",
+            ),
+        ],
+    )
     def test_errors(self, act, kind, text):
         with pytest.raises(kind, match=text):
             act()

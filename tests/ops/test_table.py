@@ -1,4 +1,6 @@
-"""Every row of `tests/opinfo` through every mechanism: forward, reverse, forward mode, second order, vmap, in-place, out=, strides."""
+"""Every row of `tests/opinfo` through every mechanism: forward, reverse, forward mode, second order, vmap, in-place,
+out=, strides.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,18 @@ def test_forward(row: OpInfo, device: str) -> None:
         for sample in samples(row, dtype):
             half = dtype in ("float16", "bfloat16")
             args = convert(sample.args, lambda a, d=dtype: tensor(a, device, d))
-            host = convert(sample.args, lambda a, d=dtype, h=half: values(tensor(a, "cpu", d)).astype("float32") if h and a.dtype.kind == "f" else a)
+            host = convert(
+                sample.args,
+                lambda a, d=dtype, h=half: (
+                    values(tensor(a, "cpu", d)).astype("float32") if h and a.dtype.kind == "f" else a
+                ),
+            )
             with np.errstate(all="ignore"):
                 want = row.reference(*host, **sample.kwargs)
-            if any(str(getattr(w, "dtype", None)) in HOST_ONLY.get(device, ()) for w in (want if isinstance(want, (tuple, list)) else (want,))):
+            if any(
+                str(getattr(w, "dtype", None)) in HOST_ONLY.get(device, ())
+                for w in (want if isinstance(want, (tuple, list)) else (want,))
+            ):
                 continue
             got = op(*args, **convert(sample.kwargs, lambda a: tensor(a, device)))
             close(values(got), want, dtype, row.tolerance * (8 if device.startswith("mlx") else 1))
@@ -66,8 +76,10 @@ def test_reverse(row: OpInfo, device: str) -> None:
         xs = [tensor(a, device, dtype, requires_grad=True) for a in leaves]
         loss_of(f(*xs)).backward()
         host = as_function(row, sample, "cpu")[0]
-        want = numeric_gradients(lambda *a, h=host: loss_of(h(*[tensor(x, "cpu") for x in a])).item(), [a.astype("complex128" if a.dtype.kind == "c" else "float64")
-                                 for a in leaves])  # fmt: skip
+        want = numeric_gradients(
+            lambda *a, h=host: loss_of(h(*[tensor(x, "cpu") for x in a])).item(),
+            [a.astype("complex128" if a.dtype.kind == "c" else "float64") for a in leaves],
+        )
         for x, w in zip(xs, want, strict=True):
             close(values(x.grad), w, "float32" if dtype == "float32" else "float16", 10 if dtype == "float32" else 1e-4)
 
@@ -92,7 +104,9 @@ def test_jvp_is_the_transpose_of_vjp(row: OpInfo, device: str) -> None:
         _, directional = jvp(lambda *a, f=f: loss_of(f(*a)), xs, ts)
         ys = [tensor(a, device, dtype, requires_grad=True) for a in leaves]
         gs = grad(loss_of(f(*ys)), ys, allow_unused=True)
-        want = sum([float(np.real(np.conj(values(g)) * values(t)).sum()) for g, t in zip(gs, ts, strict=True) if g is not None])
+        want = sum(
+            [float(np.real(np.conj(values(g)) * values(t)).sum()) for g, t in zip(gs, ts, strict=True) if g is not None]
+        )
         close(values(directional), np.float64(want), dtype, tolerance(device, row) * 10)
 
 
@@ -106,16 +120,26 @@ def test_second_order(row: OpInfo, device: str) -> None:
         xs = [tensor(a, device, dtype, requires_grad=True) for a in leaves]
         gs = grad(loss_of(f(*xs)), xs, create_graph=True, allow_unused=True)
         total = sum([loss_of(g * t) for g, t in zip(gs, ts, strict=True) if g is not None])
-        twice = grad(total, xs, allow_unused=True) if isinstance(total, Tensor) and total.requires_grad else [None] * len(xs)
+        twice = (
+            grad(total, xs, allow_unused=True)
+            if isinstance(total, Tensor) and total.requires_grad
+            else [None] * len(xs)
+        )
 
         def once(*a, f=f):
             return func_grad(lambda *b: loss_of(f(*b)), tuple(range(len(a))))(*a)
 
         if any(a.dtype.kind == "c" for a in leaves):
             continue  # conjugation makes the two orders transposes of each other, not equal
-        weighted = jvp(lambda *a, n=once: n(*a), tuple([tensor(a, device, dtype) for a in leaves]), tuple([_weights(t) for t in ts]))[1]
+        weighted = jvp(
+            lambda *a, n=once: n(*a),
+            tuple([tensor(a, device, dtype) for a in leaves]),
+            tuple([_weights(t) for t in ts]),
+        )[1]
         for a, b in zip(twice, weighted, strict=True):
-            close(values(a) if a is not None else np.zeros(tuple(b.shape)), values(b), dtype, tolerance(device, row) * 25)
+            close(
+                values(a) if a is not None else np.zeros(tuple(b.shape)), values(b), dtype, tolerance(device, row) * 25
+            )
 
 
 def _weights(t: Tensor) -> Tensor:
@@ -135,8 +159,20 @@ def test_vmap_is_a_loop(row: OpInfo, device: str) -> None:
         for dims in {(0,) * len(leaves), (0,) + (None,) * (len(leaves) - 1), (None,) * (len(leaves) - 1) + (0,)}:
             given = [tensor(s if d == 0 else a, device, dtype) for s, a, d in zip(stacks, leaves, dims, strict=True)]
             got = values(vmap(f, dims)(*given))
-            loop = [values(f(*[tensor(s[i] if d == 0 else a, device, dtype) for s, a, d in zip(stacks, leaves, dims, strict=True)])) for i in range(3)]
-            want = [np.stack(parts) for parts in zip(*loop, strict=True)] if isinstance(loop[0], list) else np.stack(loop)
+            loop = [
+                values(
+                    f(
+                        *[
+                            tensor(s[i] if d == 0 else a, device, dtype)
+                            for s, a, d in zip(stacks, leaves, dims, strict=True)
+                        ]
+                    )
+                )
+                for i in range(3)
+            ]
+            want = (
+                [np.stack(parts) for parts in zip(*loop, strict=True)] if isinstance(loop[0], list) else np.stack(loop)
+            )
             close(got, want, dtype, tolerance(device, row))
 
 
@@ -210,7 +246,10 @@ def test_every_entry_is_reached() -> None:
     with Recording() as record:
         for row in ROWS:
             for sample in samples(row, row.dtypes[0]):
-                resolve(row.name)(*convert(sample.args, lambda a: tensor(a, "cpu")), **convert(sample.kwargs, lambda a: tensor(a, "cpu")))
+                resolve(row.name)(
+                    *convert(sample.args, lambda a: tensor(a, "cpu")),
+                    **convert(sample.kwargs, lambda a: tensor(a, "cpu")),
+                )
     called = {c.name for c in record.calls}
     missing = sorted(n for n, e in ENTRIES.items() if n not in called and not e.composite and n not in INTERNAL)
     assert not missing, f"no row in tests/opinfo calls {missing}"
@@ -222,4 +261,6 @@ INTERNAL = {"alias", "overwrite", "write_view", "to_device"}  # tested through t
 @every
 def test_tensors_of_counts_leaves(row: OpInfo) -> None:
     """A differentiable row has something to differentiate."""
-    assert not row.grad or any(tensors_of(convert(s.args, lambda a: tensor(a, "cpu"))) for s in samples(row, row.dtypes[0]))
+    assert not row.grad or any(
+        tensors_of(convert(s.args, lambda a: tensor(a, "cpu"))) for s in samples(row, row.dtypes[0])
+    )

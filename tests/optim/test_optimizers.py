@@ -92,14 +92,18 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("make, formula", FORMULAS, ids=["sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax"])
+@pytest.mark.parametrize(
+    "make, formula", FORMULAS, ids=["sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax"]
+)
 def test_formulas(make, formula, device):
     dtype = "float32" if device.startswith("mlx") else "float64"
     tolerance = 1e-4 if dtype == "float32" else 1e-10
     np.testing.assert_allclose(run(make, device, dtype), formula(START), rtol=tolerance)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "LBFGS"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "LBFGS"]
+)
 def test_a_bowl_is_descended(name):
     p = framework.tensor([3.0, -2.0], requires_grad=True)
     optimizer = getattr(optim, name)([p], lr={"LBFGS": 1.0, "Adadelta": 30.0, "Adagrad": 1.0}.get(name, 0.1))
@@ -180,7 +184,10 @@ class TestBase:
         p, o = self.make()
         seen = []
         p.grad = framework.ones(2)
-        with register_optimizer_step_pre_hook(lambda *a: seen.append("all before")), register_optimizer_step_post_hook(lambda *a: seen.append("all after")):
+        with (
+            register_optimizer_step_pre_hook(lambda *a: seen.append("all before")),
+            register_optimizer_step_post_hook(lambda *a: seen.append("all after")),
+        ):
             o.register_step_pre_hook(lambda *a: seen.append("before"))
             o.register_step_post_hook(lambda *a: seen.append("after"))
             o.step()
@@ -197,7 +204,9 @@ class TestBase:
         o.register_state_dict_post_hook(lambda opt, state: seen.append(0), prepend=True)
         state = o.state_dict()
         assert state.pop("mark") == 1 and seen == [1, 0]
-        o.register_load_state_dict_pre_hook(lambda opt, state: state | {"param_groups": [state["param_groups"][0] | {"lr": 7}]})
+        o.register_load_state_dict_pre_hook(
+            lambda opt, state: state | {"param_groups": [state["param_groups"][0] | {"lr": 7}]}
+        )
         o.register_load_state_dict_post_hook(lambda opt: seen.append(2))
         o.load_state_dict(state)
         assert o.param_groups[0]["lr"] == 7 and seen == [1, 0, 2]
@@ -248,7 +257,7 @@ class TestBase:
         p, seen = nn.Parameter(framework.ones(1)), []
         o = Halving([p])
         o.register_step_post_hook(lambda *a: seen.append(1))
-        optim.lr_scheduler.LambdaLR  # noqa: B018  # schedulers ask how many steps were taken
+        optim.lr_scheduler.LambdaLR  # schedulers ask how many steps were taken
         o.step()
         assert p.item() == 0.5 and seen == [1] and o._steps_taken == 1
 

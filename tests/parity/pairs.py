@@ -29,12 +29,16 @@ def variables(*shapes, seed=0):
     """Standard normal variables of these shapes, here and there."""
     rng = np.random.default_rng(seed)
     arrays = [rng.normal(size=shape) for shape in shapes]
-    return [framework.tensor(a, requires_grad=True) for a in arrays], [torch.tensor(a, requires_grad=True) for a in arrays]
+    return [framework.tensor(a, requires_grad=True) for a in arrays], [
+        torch.tensor(a, requires_grad=True) for a in arrays
+    ]
 
 
 def leaves(value):
     """The tensors in nested tuples."""
-    return [x for v in value for x in leaves(v)] if isinstance(value, (tuple, list)) else [] if value is None else [value]
+    return (
+        [x for v in value for x in leaves(v)] if isinstance(value, (tuple, list)) else [] if value is None else [value]
+    )
 
 
 def assert_same(ours, theirs, tolerance=1e-9):

@@ -21,7 +21,9 @@ def batches(namespace, options, sampler=None):
     return [b.tolist() for _ in range(2) for (b,) in loader], namespace.rand(2).tolist()
 
 
-@pytest.mark.parametrize("options", [{}, {"shuffle": True}, {"shuffle": True, "drop_last": True}, {"shuffle": True, "own": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"shuffle": True}, {"shuffle": True, "drop_last": True}, {"shuffle": True, "own": True}]
+)
 def test_loader(options):
     assert batches(framework, dict(options)) == batches(torch, dict(options))
 

@@ -12,7 +12,7 @@ from framework import nn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from tests.parity.pairs import assert_same, assert_same_gradients, both, doubles, variables  # noqa: E402
+from tests.parity.pairs import assert_same, assert_same_gradients, both, doubles, variables
 
 NETWORKS = [
     ("RNN", (3, 4), {}),
@@ -27,8 +27,13 @@ NETWORKS = [
     ("GRU", (3, 4, 3), {"batch_first": True, "dropout": 0.5}),
 ]  # fmt: skip
 CELLS = [
-    ("RNNCell", (3, 4), {}), ("RNNCell", (3, 4, False, "relu"), {}), ("LSTMCell", (3, 4), {}), ("LSTMCell", (3, 4), {"bias": False}),
-    ("GRUCell", (3, 4), {}), ("GRUCell", (3, 4, False), {})]  # fmt: skip
+    ("RNNCell", (3, 4), {}),
+    ("RNNCell", (3, 4, False, "relu"), {}),
+    ("LSTMCell", (3, 4), {}),
+    ("LSTMCell", (3, 4), {"bias": False}),
+    ("GRUCell", (3, 4), {}),
+    ("GRUCell", (3, 4, False), {}),
+]
 IDS = [f"{name}-{i}" for i, (name, *_) in enumerate(NETWORKS)]
 networks = pytest.mark.parametrize("name, args, kwargs", NETWORKS, ids=IDS)
 
@@ -78,7 +83,9 @@ def test_packed_sequences(name, args, kwargs, lengths, with_state):
     outs = []
     for f, net, x, h in ((framework, ours, xs, hs), (torch, theirs, ys, ks)):
         r = f.nn.utils.rnn
-        packed = r.pack_padded_sequence(x[0], f.tensor(lengths), batch_first=first, enforce_sorted=lengths == sorted(lengths)[::-1])
+        packed = r.pack_padded_sequence(
+            x[0], f.tensor(lengths), batch_first=first, enforce_sorted=lengths == sorted(lengths)[::-1]
+        )
         out, state = net(packed, *([pair(h)] if with_state else []))
         outs.append((out, state, r.pad_packed_sequence(out, batch_first=first, padding_value=0.5, total_length=6)))
     assert_same(outs[0], outs[1])
@@ -119,9 +126,18 @@ def test_packing(lengths, first):
         r = f.nn.utils.rnn
         packed = r.pack_sequence(parts, enforce_sorted=ordered)
         padded, sizes = r.pad_packed_sequence(packed, batch_first=first)
-        found.append((
-            packed, padded, sizes, r.pad_sequence(parts, first, -1.5), r.pad_sequence(parts, first, padding_side="left"),
-            r.unpack_sequence(packed), r.unpad_sequence(padded.clone(), sizes, first), r.invert_permutation(f.tensor([2, 0, 1]))))  # fmt: skip
+        found.append(
+            (
+                packed,
+                padded,
+                sizes,
+                r.pad_sequence(parts, first, -1.5),
+                r.pad_sequence(parts, first, padding_side="left"),
+                r.unpack_sequence(packed),
+                r.unpad_sequence(padded.clone(), sizes, first),
+                r.invert_permutation(f.tensor([2, 0, 1])),
+            )
+        )
     assert_same(*found)
     assert found[0][0].batch_sizes.dtype is framework.int64
     assert (found[0][0].sorted_indices is None) == (found[1][0].sorted_indices is None)
@@ -182,7 +198,7 @@ ERRORS = [
 def test_errors_have_the_same_class(act):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(Exception) as theirs:  # noqa: PT011, B017
+        with pytest.raises(Exception) as theirs:
             act(torch.nn, torch)
         with pytest.raises(theirs.type):
             act(nn, framework)

@@ -13,7 +13,7 @@ from framework import nn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from tests.parity.pairs import assert_same, assert_same_gradients, both, doubles, variables  # noqa: E402
+from tests.parity.pairs import assert_same, assert_same_gradients, both, doubles, variables
 
 
 def masks(rng, *shape):
@@ -24,11 +24,22 @@ def masks(rng, *shape):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("shapes", [
-    [(3, 4), (5, 4), (5, 6)], [(2, 3, 4), (2, 5, 4), (2, 5, 6)], [(2, 3, 5, 4)] * 3, [(2, 1, 6, 4), (1, 3, 5, 4), (2, 3, 5, 2)]])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(3, 4), (5, 4), (5, 6)],
+        [(2, 3, 4), (2, 5, 4), (2, 5, 6)],
+        [(2, 3, 5, 4)] * 3,
+        [(2, 1, 6, 4), (1, 3, 5, 4), (2, 3, 5, 2)],
+    ],
+)
 def test_scaled_dot_product_attention(shapes, causal):
     xs, ys = variables(*shapes)
-    for options in ({}, {"scale": 0.3}, *[{"scale": 0}] * (not causal)):  # PyTorch's tiled kernel gives NaN for 0 times -inf
+    for options in (
+        {},
+        {"scale": 0.3},
+        *[{"scale": 0}] * (not causal),
+    ):  # PyTorch's tiled kernel gives NaN for 0 times -inf
         a = nn.functional.scaled_dot_product_attention(*xs, is_causal=causal, **options)
         b = torch.nn.functional.scaled_dot_product_attention(*ys, is_causal=causal, **options)
         assert_same(a, b)
@@ -57,8 +68,16 @@ def test_groups_of_heads():
 
 
 ATTENTION = [
-    {}, {"bias": False}, {"add_bias_kv": True}, {"add_zero_attn": True}, {"add_bias_kv": True, "add_zero_attn": True}, {"batch_first": True},
-    {"kdim": 5, "vdim": 3}, {"kdim": 5, "vdim": 3, "bias": False, "add_bias_kv": True}, {"vdim": 8, "batch_first": True}]  # fmt: skip
+    {},
+    {"bias": False},
+    {"add_bias_kv": True},
+    {"add_zero_attn": True},
+    {"add_bias_kv": True, "add_zero_attn": True},
+    {"batch_first": True},
+    {"kdim": 5, "vdim": 3},
+    {"kdim": 5, "vdim": 3, "bias": False, "add_bias_kv": True},
+    {"vdim": 8, "batch_first": True},
+]
 
 
 @pytest.mark.parametrize("kwargs", ATTENTION, ids=str)
@@ -76,8 +95,11 @@ def pick(kind, boolean, additive):
 
 
 CALLS = [
-    (kwargs, operands) for kwargs in ATTENTION for operands in ("self", "memory", "three", "unbatched")
-    if operands in ("three", "unbatched") or not {"kdim", "vdim"} & set(kwargs)]  # fmt: skip
+    (kwargs, operands)
+    for kwargs in ATTENTION
+    for operands in ("self", "memory", "three", "unbatched")
+    if operands in ("three", "unbatched") or not {"kdim", "vdim"} & set(kwargs)
+]
 
 
 @pytest.mark.parametrize("weights", [(True, True), (True, False), (False, True)])
@@ -98,10 +120,18 @@ def test_multihead_attention(kwargs, operands, kind, weights):
     batch = 1 if operands == "unbatched" else n
     for mask in (None, *[pick(kind, *masks(rng, *s)) for s in ((length, size), (batch * 2, length, size)) if kind]):
         options = {"need_weights": weights[0], "average_attn_weights": weights[1]}
-        a = ours(*[xs[i] for i in used], key_padding_mask=None if padding is None else framework.tensor(padding),
-                 attn_mask=None if mask is None else framework.tensor(mask), **options)  # fmt: skip
-        b = theirs(*[ys[i] for i in used], key_padding_mask=None if padding is None else torch.tensor(padding),
-                   attn_mask=None if mask is None else torch.tensor(mask), **options)  # fmt: skip
+        a = ours(
+            *[xs[i] for i in used],
+            key_padding_mask=None if padding is None else framework.tensor(padding),
+            attn_mask=None if mask is None else framework.tensor(mask),
+            **options,
+        )
+        b = theirs(
+            *[ys[i] for i in used],
+            key_padding_mask=None if padding is None else torch.tensor(padding),
+            attn_mask=None if mask is None else torch.tensor(mask),
+            **options,
+        )
         assert_same(a, b)
         assert_same_gradients(a, b, (xs, ys), (ours, theirs))
 
@@ -127,7 +157,9 @@ def test_merged_masks():
     padding, mask = np.array([[0, 0, -1.0]] * 2), np.random.default_rng(0).normal(size=(3, 3))
     three = np.random.default_rng(0).normal(size=(4, 3, 3))
     for p, m in ((None, None), (padding, None), (None, mask), (padding, mask), (padding, three)):
-        a, kind = ours.merge_masks(*[None if v is None else framework.tensor(v) for v in (m, p)], framework.ones(2, 3, 8))
+        a, kind = ours.merge_masks(
+            *[None if v is None else framework.tensor(v) for v in (m, p)], framework.ones(2, 3, 8)
+        )
         b, expected = theirs.merge_masks(*[None if v is None else torch.tensor(v) for v in (m, p)], torch.ones(2, 3, 8))
         assert kind == expected
         assert_same(a, b)
@@ -135,8 +167,10 @@ def test_merged_masks():
 
 LAYERS = [{}, {"norm_first": True}, {"batch_first": True, "activation": "gelu"}, {"bias": False, "layer_norm_eps": 0.1}]
 MODULES = [
-    ("TransformerEncoderLayer", (8, 2, 12, 0.0), [(4, 3, 8)]), ("TransformerDecoderLayer", (8, 2, 12, 0.0), [(4, 3, 8), (4, 3, 8)]),
-    ("Transformer", (8, 2, 2, 1, 12, 0.0), [(4, 3, 8), (4, 3, 8)])]  # fmt: skip
+    ("TransformerEncoderLayer", (8, 2, 12, 0.0), [(4, 3, 8)]),
+    ("TransformerDecoderLayer", (8, 2, 12, 0.0), [(4, 3, 8), (4, 3, 8)]),
+    ("Transformer", (8, 2, 2, 1, 12, 0.0), [(4, 3, 8), (4, 3, 8)]),
+]
 modules = pytest.mark.parametrize("name, args, shapes", MODULES, ids=[m[0] for m in MODULES])
 
 
@@ -169,15 +203,27 @@ def test_transformer_with_masks(first):
     hidden = masks(np.random.default_rng(1), 4, 4)[0]
 
     def options(f, causal):
-        return {"src_mask": causal, "tgt_mask": causal, "src_key_padding_mask": f.where(f.tensor(hidden), -math.inf, 0.0).double(),
-                "memory_key_padding_mask": f.tensor(hidden)}  # fmt: skip
+        return {
+            "src_mask": causal,
+            "tgt_mask": causal,
+            "src_key_padding_mask": f.where(f.tensor(hidden), -math.inf, 0.0).double(),
+            "memory_key_padding_mask": f.tensor(hidden),
+        }
 
     a, b = ours(*xs, **options(framework, causal)), theirs(*ys, **options(torch, expected))
     assert_same(a, b)
     assert_same_gradients(a, b, (xs, ys), (ours, theirs))
 
 
-ENCODERS = [{}, {"norm_first": True}, {"batch_first": False}, {"bias": False}, {"activation": "gelu"}, {"activation": nn.Tanh()}, {"nhead": 1}]
+ENCODERS = [
+    {},
+    {"norm_first": True},
+    {"batch_first": False},
+    {"bias": False},
+    {"activation": "gelu"},
+    {"activation": nn.Tanh()},
+    {"nhead": 1},
+]
 
 
 @pytest.mark.parametrize("kwargs", ENCODERS, ids=str)
@@ -190,7 +236,9 @@ def test_encoder_says_why_padding_is_not_spared(kwargs):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             encoder = f.nn.TransformerEncoder(f.nn.TransformerEncoderLayer(8, dim_feedforward=4, **options), 2)
-        messages.append(([str(w.message) for w in caught], encoder.use_nested_tensor, encoder.layers[0].activation_relu_or_gelu))
+        messages.append(
+            ([str(w.message) for w in caught], encoder.use_nested_tensor, encoder.layers[0].activation_relu_or_gelu)
+        )
     assert messages[0] == messages[1]
 
 
@@ -198,7 +246,8 @@ def test_encoder_says_why_padding_is_not_spared(kwargs):
 @pytest.mark.parametrize("lengths", [[4, 2, 3], [3, 1, 2], [0, 4, 4], None])
 @pytest.mark.parametrize("norm", [False, True])
 def test_padding_in_evaluation(lengths, norm):
-    """Without gradients padding at the end comes out as zeros before the last norm; padding elsewhere is computed with."""
+    """Without gradients padding at the end comes out as zeros before the last norm; padding elsewhere is computed
+    with."""
     outs = []
     for f in (framework, torch):
         framework.manual_seed(0)
@@ -242,17 +291,21 @@ ERRORS = [
     lambda nn, f: nn.functional.scaled_dot_product_attention(*[f.ones(2, 3)] * 3, f.ones(2, 2, dtype=f.int64)),
     lambda nn, f: nn.functional.scaled_dot_product_attention(*[f.ones(2, 3)] * 3, f.ones(2, 2).double()),
     lambda nn, f: nn.functional.scaled_dot_product_attention(*[f.ones(2, 3)] * 3, f.ones(2, 3)),
-    lambda nn, f: nn.functional.scaled_dot_product_attention(*[f.ones(2, 2, 3)] * 3, f.ones(2, 2).bool(), is_causal=True),
+    lambda nn, f: nn.functional.scaled_dot_product_attention(
+        *[f.ones(2, 2, 3)] * 3, f.ones(2, 2).bool(), is_causal=True
+    ),
     lambda nn, f: nn.functional.scaled_dot_product_attention(*[f.ones(2, 3)] * 3, dropout_p=1.5),
     lambda nn, f: nn.functional.scaled_dot_product_attention(*[f.ones(2, 3).long()] * 3),
-    lambda nn, f: nn.functional.scaled_dot_product_attention(f.ones(1, 3, 2, 2), *[f.ones(1, 2, 2, 2)] * 2, enable_gqa=True),
-]  # fmt: skip
+    lambda nn, f: nn.functional.scaled_dot_product_attention(
+        f.ones(1, 3, 2, 2), *[f.ones(1, 2, 2, 2)] * 2, enable_gqa=True
+    ),
+]
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 @pytest.mark.parametrize("act", ERRORS, ids=[str(i) for i in range(len(ERRORS))])
 def test_errors_have_the_same_class(act):
-    with pytest.raises(Exception) as theirs:  # noqa: PT011, B017
+    with pytest.raises(Exception) as theirs:
         act(torch.nn, torch)
     with pytest.raises(theirs.type):
         act(nn, framework)

@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import framework  # noqa: E402
-from framework.func import vmap  # noqa: E402
+import framework
+from framework.func import vmap
 
 SIZES = ((), (0,), (1,), (15,), (16,), (17,), (20,), (31,), (32,), (1000,), (3, 7), (4, 4), (5, 7), (2, 0, 3))
 FLOATS = ("float32", "float64", "float16", "bfloat16")

@@ -1,4 +1,6 @@
-"""Training from one seed gives PyTorch's loss curve: initial weights, order of batches, dropout, gradients, optimizers together."""
+"""Training from one seed gives PyTorch's loss curve: initial weights, order of batches, dropout, gradients, optimizers
+together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Training runs written once, with the namespace (`framework` or `torch`) as their argument. Each returns the loss of every step."""
+"""Training runs written once, with the namespace (`framework` or `torch`) as their argument. Each returns the loss of
+every step.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,21 @@ def cnn(torch, optimizer="SGD", **options):
     nn = torch.nn
     torch.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(1, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1),
-        nn.GroupNorm(4, 16), nn.SiLU(), nn.Dropout(0.2), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(64, 10),
-    )  # fmt: skip
-    return classify(torch, model, getattr(torch.optim, optimizer)(model.parameters(), **({"lr": 0.05, "momentum": 0.9} | options)))
+        nn.Conv2d(1, 8, 3, padding=1, bias=False),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, padding=1),
+        nn.GroupNorm(4, 16),
+        nn.SiLU(),
+        nn.Dropout(0.2),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    )
+    return classify(
+        torch, model, getattr(torch.optim, optimizer)(model.parameters(), **({"lr": 0.05, "momentum": 0.9} | options))
+    )
 
 
 def embedding(torch, optimizer="AdamW", **options):
@@ -112,7 +125,15 @@ def translation(torch, steps=STEPS):
 
 
 RUNS = [
-    (mlp, {}), (mlp, {"optimizer": "SGD", "lr": 0.1}), (mlp, {"optimizer": "RMSprop", "lr": 0.001}), (mlp, {"optimizer": "Adadelta"}),
-    (cnn, {}), (cnn, {"nesterov": True, "weight_decay": 0.01}), (embedding, {"lr": 0.01}),
-    (encoder, {}), (encoder, {"norm_first": True, "activation": "gelu"}), (encoder, {"optimizer": "SGD", "dropout": 0.1}), (translation, {}),
-]  # fmt: skip
+    (mlp, {}),
+    (mlp, {"optimizer": "SGD", "lr": 0.1}),
+    (mlp, {"optimizer": "RMSprop", "lr": 0.001}),
+    (mlp, {"optimizer": "Adadelta"}),
+    (cnn, {}),
+    (cnn, {"nesterov": True, "weight_decay": 0.01}),
+    (embedding, {"lr": 0.01}),
+    (encoder, {}),
+    (encoder, {"norm_first": True, "activation": "gelu"}),
+    (encoder, {"optimizer": "SGD", "dropout": 0.1}),
+    (translation, {}),
+]

@@ -76,8 +76,11 @@ class TestDatasets:
         pairs, named = StackDataset(Squares(), range(10)), StackDataset(a=Squares(), b=range(10))
         assert pairs[2] == ((2, 4.0), 2) and named[2] == {"a": (2, 4.0), "b": 2} and len(pairs) == 10
         assert pairs.__getitems__([1, 2]) == [pairs[1], pairs[2]] and named.__getitems__([1]) == [named[1]]
-        for act, text in ((lambda: StackDataset(), "At least one dataset"), (lambda: StackDataset(Squares(), range(2)), "Size mismatch"),
-                          (lambda: StackDataset(Squares(), b=Squares()), "both types are given")):  # fmt: skip
+        for act, text in (
+            (lambda: StackDataset(), "At least one dataset"),
+            (lambda: StackDataset(Squares(), range(2)), "Size mismatch"),
+            (lambda: StackDataset(Squares(), b=Squares()), "both types are given"),
+        ):
             with pytest.raises(ValueError, match=text):
                 act()
 
@@ -115,17 +118,23 @@ class TestSamplers:
         assert set(WeightedRandomSampler([0.0, 1.0, 0.0], 5)) == {1}
 
     def test_batches(self):
-        assert list(BatchSampler(range(5), 2, False)) == [[0, 1], [2, 3], [4]] and len(BatchSampler(range(5), 2, False)) == 3
+        assert (
+            list(BatchSampler(range(5), 2, False)) == [[0, 1], [2, 3], [4]]
+            and len(BatchSampler(range(5), 2, False)) == 3
+        )
         assert list(BatchSampler(range(5), 2, True)) == [[0, 1], [2, 3]] and len(BatchSampler(range(5), 2, True)) == 2
 
-    @pytest.mark.parametrize("act, kind, text", [
-        (lambda: RandomSampler(range(0)), ValueError, "num_samples should be a positive integer"),
-        (lambda: RandomSampler(range(3), replacement=1), TypeError, "replacement should be a boolean"),
-        (lambda: BatchSampler(range(3), 0, False), ValueError, "batch_size should be a positive integer"),
-        (lambda: BatchSampler(range(3), 1, 1), ValueError, "drop_last should be a boolean"),
-        (lambda: WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence"),
-        (lambda: WeightedRandomSampler([1.0], True), ValueError, "num_samples should be a positive integer"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "act, kind, text",
+        [
+            (lambda: RandomSampler(range(0)), ValueError, "num_samples should be a positive integer"),
+            (lambda: RandomSampler(range(3), replacement=1), TypeError, "replacement should be a boolean"),
+            (lambda: BatchSampler(range(3), 0, False), ValueError, "batch_size should be a positive integer"),
+            (lambda: BatchSampler(range(3), 1, 1), ValueError, "drop_last should be a boolean"),
+            (lambda: WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence"),
+            (lambda: WeightedRandomSampler([1.0], True), ValueError, "num_samples should be a positive integer"),
+        ],
+    )
     def test_errors(self, act, kind, text):
         with pytest.raises(kind, match=text):
             act()
@@ -157,14 +166,19 @@ class TestCollation:
 
     def test_convert_leaves_what_is_no_array(self):
         out = default_convert({"a": np.ones(2), "b": ["x", np.float64(1)], "c": Point(np.zeros(1), 3)})
-        assert isinstance(out["a"], framework.Tensor) and out["b"][0] == "x" and isinstance(out["b"][1], framework.Tensor)
+        assert (
+            isinstance(out["a"], framework.Tensor) and out["b"][0] == "x" and isinstance(out["b"][1], framework.Tensor)
+        )
         assert isinstance(out["c"], Point) and out["c"].y == 3
 
 
 class TestLoader:
     def test_batches(self):
         batches = list(DataLoader(Squares(), batch_size=4))
-        assert [b[0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]] and batches[2][1].tolist() == [64, 81]
+        assert [b[0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]] and batches[2][1].tolist() == [
+            64,
+            81,
+        ]
         assert len(DataLoader(Squares(), 4)) == 3 and len(DataLoader(Squares(), 4, drop_last=True)) == 2
 
     def test_a_seed_gives_the_order(self):
@@ -176,10 +190,14 @@ class TestLoader:
         assert first == order() and first[:3] != first[3:] and sorted(sum(first[:3], [])) == list(range(10))
 
     def test_one_by_one(self):
-        assert list(DataLoader(Squares(), batch_size=None)) == [[i, float(i * i)] for i in range(10)]  # as PyTorch: tuples become lists
+        assert list(DataLoader(Squares(), batch_size=None)) == [
+            [i, float(i * i)] for i in range(10)
+        ]  # as PyTorch: tuples become lists
 
     def test_iterable(self):
-        assert [b.tolist() for b in DataLoader(Counting(5), 2)] == [[0, 1], [2, 3], [4]] and len(DataLoader(Counting(5), 2)) == 3
+        assert [b.tolist() for b in DataLoader(Counting(5), 2)] == [[0, 1], [2, 3], [4]] and len(
+            DataLoader(Counting(5), 2)
+        ) == 3
         assert [b.tolist() for b in DataLoader(Counting(5), 2, drop_last=True)] == [[0, 1], [2, 3]]
         assert list(DataLoader(Counting(3), None)) == [0, 1, 2]
 
@@ -194,17 +212,20 @@ class TestLoader:
 
         assert list(next(iter(DataLoader(Whole(), 2)))[0]) == ["at once", "at once"]
 
-    @pytest.mark.parametrize("options, kind, text", [
-        ({"num_workers": 2}, NotImplementedError, "worker processes do not exist yet, but got num_workers=2"),
-        ({"num_workers": -1}, ValueError, "num_workers option should be non-negative"),
-        ({"timeout": -1}, ValueError, "timeout option should be non-negative"),
-        ({"prefetch_factor": 2}, ValueError, "prefetch_factor option could only be specified in multiprocessing"),
-        ({"persistent_workers": True}, ValueError, "persistent_workers option needs num_workers > 0"),
-        ({"multiprocessing_context": "fork"}, ValueError, "can only be used with multi-process loading"),
-        ({"shuffle": True, "sampler": [1]}, ValueError, "sampler option is mutually exclusive with shuffle"),
-        ({"batch_sampler": [[1]], "batch_size": 2}, ValueError, "batch_sampler option is mutually exclusive"),
-        ({"batch_size": None, "drop_last": True}, ValueError, "batch_size=None option disables auto-batching"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "options, kind, text",
+        [
+            ({"num_workers": 2}, NotImplementedError, "worker processes do not exist yet, but got num_workers=2"),
+            ({"num_workers": -1}, ValueError, "num_workers option should be non-negative"),
+            ({"timeout": -1}, ValueError, "timeout option should be non-negative"),
+            ({"prefetch_factor": 2}, ValueError, "prefetch_factor option could only be specified in multiprocessing"),
+            ({"persistent_workers": True}, ValueError, "persistent_workers option needs num_workers > 0"),
+            ({"multiprocessing_context": "fork"}, ValueError, "can only be used with multi-process loading"),
+            ({"shuffle": True, "sampler": [1]}, ValueError, "sampler option is mutually exclusive with shuffle"),
+            ({"batch_sampler": [[1]], "batch_size": 2}, ValueError, "batch_sampler option is mutually exclusive"),
+            ({"batch_size": None, "drop_last": True}, ValueError, "batch_size=None option disables auto-batching"),
+        ],
+    )
     def test_errors(self, options, kind, text):
         with pytest.raises(kind, match=text):
             DataLoader(Squares(), **options)

@@ -1,8 +1,9 @@
-"""Compiled kernels of the `fast` extra: serial loops that release the interpreter's lock and run in slices on the worker pool.
+"""Compiled kernels of the `fast` extra: serial loops that release the interpreter's lock and run in slices on the
+worker pool.
 
-Modules in here import Numba, which takes a third of a second; `load` imports them when a large enough operand first comes. Each
-kernel has a plain NumPy path beneath it, which serves small operands and where Numba is not installed, and gives the same
-numbers. FRAMEWORK_FAST=0 in the environment turns the kernels off.
+Modules in here import Numba, which takes a third of a second; `load` imports them when a large enough operand first
+comes. Each kernel has a plain NumPy path beneath it, which serves small operands and where Numba is not installed, and
+gives the same numbers. FRAMEWORK_FAST=0 in the environment turns the kernels off.
 """
 
 from __future__ import annotations

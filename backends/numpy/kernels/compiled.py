@@ -1,7 +1,8 @@
 """`compiled`, the decorator of kernels.
 
-Fused multiply-add is all that these options let the compiler change: other liberties with floating point break the rounding
-tricks of `scalar.py` and lose nan and inf. Only functions that add up (`summing`) leave the order of additions to it.
+Fused multiply-add is all that these options let the compiler change: other liberties with floating point break the
+rounding tricks of `scalar.py` and lose nan and inf. Only functions that add up (`summing`) leave the order of additions
+to it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,21 @@ from .compiled import compiled
 
 
 @compiled
-def adam(p: Any, g: Any, m: Any, v: Any, sign: Any, keep: Any, decay: Any, share: Any, beta: Any, rest: Any, scale: Any, eps: Any, lr: Any) -> None:
+def adam(
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    sign: Any,
+    keep: Any,
+    decay: Any,
+    share: Any,
+    beta: Any,
+    rest: Any,
+    scale: Any,
+    eps: Any,
+    lr: Any,
+) -> None:
     """See `AdamStep`; share = 1 - beta1, beta = beta2, rest = 1 - beta2."""
     for i in range(p.size):
         d = g[i] * sign
@@ -24,8 +38,22 @@ def adam(p: Any, g: Any, m: Any, v: Any, sign: Any, keep: Any, decay: Any, share
 
 
 @compiled
-def adam_largest(p: Any, g: Any, m: Any, v: Any, top: Any, sign: Any, keep: Any, decay: Any, share: Any, beta: Any, rest: Any, scale: Any, eps: Any,
-                 lr: Any) -> None:  # fmt: skip
+def adam_largest(
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    top: Any,
+    sign: Any,
+    keep: Any,
+    decay: Any,
+    share: Any,
+    beta: Any,
+    rest: Any,
+    scale: Any,
+    eps: Any,
+    lr: Any,
+) -> None:
     """`adam` with the largest second moment so far."""
     for i in range(p.size):
         d = g[i] * sign
@@ -47,7 +75,9 @@ def sgd(p: Any, g: Any, sign: Any, decay: Any, lr: Any) -> None:
 
 
 @compiled
-def sgd_momentum(p: Any, g: Any, b: Any, sign: Any, decay: Any, lr: Any, momentum: Any, share: Any, ahead: Any, own: Any) -> None:
+def sgd_momentum(
+    p: Any, g: Any, b: Any, sign: Any, decay: Any, lr: Any, momentum: Any, share: Any, ahead: Any, own: Any
+) -> None:
     """b = momentum b + share g; p += lr (own g + ahead b)."""
     for i in range(p.size):
         d = g[i] * sign + p[i] * decay

@@ -1,8 +1,9 @@
 """Elementary functions of one number as branch-free arithmetic, which compilers turn into vector instructions; and
 sums and maxima along rows.
 
-float32 has its own polynomials (Cephes, by Stephen Moshier; Muller, "Elementary Functions", on the reduction of arguments);
-float64 takes the C library's functions. Errors are below 2 units in the last place; nan and inf come out as in NumPy.
+float32 has its own polynomials (Cephes, by Stephen Moshier; Muller, "Elementary Functions", on the reduction of
+arguments); float64 takes the C library's functions. Errors are below 2 units in the last place; nan and inf come out as
+in NumPy.
 """
 
 from __future__ import annotations
@@ -83,9 +84,15 @@ def sigmoid32(x: Any) -> Any:
     return (z if x < ZERO else ONE) / (ONE + z)
 
 
-SQRT_HALF, MANTISSA, HALF_BITS = F(0.70710678118654752), int(0x007FFFFF), int(0x3F000000)
+SQRT_HALF, MANTISSA, HALF_BITS = F(0.70710678118654752), 0x007FFFFF, 0x3F000000
 L0, L1, L2, L3 = F(7.0376836292e-2), F(-1.1514610310e-1), F(1.1676998740e-1), F(-1.2420140846e-1)
-L4, L5, L6, L7, L8 = F(1.4249322787e-1), F(-1.6668057665e-1), F(2.0000714765e-1), F(-2.4999993993e-1), F(3.3333331174e-1)
+L4, L5, L6, L7, L8 = (
+    F(1.4249322787e-1),
+    F(-1.6668057665e-1),
+    F(2.0000714765e-1),
+    F(-2.4999993993e-1),
+    F(3.3333331174e-1),
+)
 TINY, SCALE, INF, NAN = F(1.17549435e-38), F(8388608.0), F(np.inf), F(np.nan)
 
 
@@ -111,7 +118,7 @@ def log32(x: Any) -> Any:
 
 
 # ---------------------------------------------------------------- the normal distribution
-UPPER_BITS = int(-4096)
+UPPER_BITS = -4096
 SIXTH = F(1 / 6)
 
 
@@ -126,8 +133,8 @@ def bell32(x: Any) -> Any:
     return exp32(-HALF * high * high) * rest
 
 
-# exp(z**2) erfc(z) (1 + 2 z) as a polynomial of (z - 2) / (z + 2), fitted to scipy.special.erfcx on [0, 10.5] by least squares
-# of the relative error at Chebyshev's nodes; the error is 2e-8.
+# exp(z**2) erfc(z) (1 + 2 z) as a polynomial of (z - 2) / (z + 2), fitted to scipy.special.erfcx on [0, 10.5] by least
+# squares of the relative error at Chebyshev's nodes; the error is 2e-8.
 C0, C1, C2 = F(1.27697839), F(-0.0927640206), F(-0.166031204)
 C3, C4, C5 = F(0.164056081), F(-0.0542061695), F(-0.00806372906)
 C6, C7 = F(0.00863628919), F(0.00132105992)
@@ -183,8 +190,6 @@ overload(exp, jit_options={"fastmath": {"contract"}})(_by_type(exp32, math.exp))
 overload(log, jit_options={"fastmath": {"contract"}})(_by_type(log32, math.log))
 
 
-
-
 # ---------------------------------------------------------------- along row r of a matrix
 @inlined
 def row_max(x: Any, r: Any) -> Any:
@@ -198,7 +203,8 @@ def _row_max(x: Any, r: Any) -> Any:
 
 @inlined
 def _row_max32(x: Any, r: Any) -> Any:
-    """Compares the bits as integers, which turns into vector instructions: floats have that order, nan above inf or below -inf."""
+    """Compares the bits as integers, which turns into vector instructions: floats have that order, nan above inf or
+    below -inf."""
     top, low = int32(-2147483648), int32(2147483647)
     for j in range(x.shape[1]):
         n = as_int(x[r, j])
@@ -220,7 +226,7 @@ def _row_max64(x: Any, r: Any) -> Any:
     return top
 
 
-LOWEST_NUMBER = int(-2139095041)  # -inf in that order
+LOWEST_NUMBER = -2139095041  # -inf in that order
 
 
 def _choose_row_max(x: Any, r: Any) -> Any:

@@ -12,10 +12,35 @@ from framework.nn import init as initial
 from framework.nn.module import Module
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax",
-    "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus",
-    "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
-]  # fmt: skip
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
 
 
 class _InPlace(Module):
@@ -60,8 +85,8 @@ class Mish(_PlainInPlace):
 
 
 class SELU(_PlainInPlace):
-    """scale (max(0, x) + min(0, alpha (exp(x) - 1))), elementwise, with the two constants that keep mean 0 and variance 1
-    (Klambauer et al. 2017)."""
+    """scale (max(0, x) + min(0, alpha (exp(x) - 1))), elementwise, with the two constants that keep mean 0 and variance
+    1 (Klambauer et al. 2017)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
@@ -205,7 +230,9 @@ class LeakyReLU(_InPlace):
 
 
 class PReLU(Module):
-    """x where x >= 0, else a x; `weight`, the a, is learned: one, or one for each channel (dimension 1) (He et al. 2015)."""
+    """x where x >= 0, else a x; `weight`, the a, is learned: one, or one for each channel (dimension 1) (He et al.
+    2015).
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()

@@ -24,9 +24,10 @@ class _ASMoutput(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of classes sorted by falling frequency (Grave et al. 2017).
 
-    The first `cutoffs[0]` classes and one place for each cluster of the others are in the `head`, a Linear. Cluster i holds the
-    classes from cutoffs[i] on, scored by a pair of Linears with in_features / div_value^(i + 1) units between; it is computed for
-    the examples alone whose target it holds. ValueError unless cutoffs rise strictly between 1 and n_classes - 1.
+    The first `cutoffs[0]` classes and one place for each cluster of the others are in the `head`, a Linear. Cluster i
+    holds the classes from cutoffs[i] on, scored by a pair of Linears with in_features / div_value^(i + 1) units
+    between; it is computed for the examples alone whose target it holds. ValueError unless cutoffs rise strictly
+    between 1 and n_classes - 1.
     """
 
     tail: Any
@@ -48,8 +49,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         rising = all(a < b for a, b in pairwise(cutoffs)) and cutoffs[0] > 0 and cutoffs[-1] <= n_classes - 1
         if not rising or any(int(c) != c for c in cutoffs):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between "
-                "1 and n_classes-1"
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
+                "value is between 1 and n_classes-1"
             )
         self.in_features = in_features
         self.n_classes = n_classes
@@ -81,11 +82,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input.ndim != target.ndim + 1:
             raise RuntimeError(
-                f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with size {input.size()}"
+                f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with size "
+                f"{input.size()}"
             )
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """(log-probabilities of the targets (N), their mean negated) for input (N, in_features) and target (N), or both without N.
+        """(log-probabilities of the targets (N), their mean negated) for input (N, in_features) and target (N), or both
+        without N.
 
         RuntimeError for shapes that do not fit and for targets that are no class.
         """
@@ -95,7 +98,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if bool(((target < 0) | (target >= self.n_classes)).any()):
             found = target.tolist()
             raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{min(found)}, {max(found)}] were found. "
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{min(found)}, "
+                f"{max(found)}] were found. "
             )
         local, place = input.new_zeros(target.shape[0]), target
         for i, (low, high) in enumerate(pairwise(self.cutoffs)):

@@ -18,9 +18,10 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Attention by `num_heads` heads, each on its own projection of queries, keys and values (Vaswani et al. 2017).
 
-    Parameters: `in_proj_weight` (3 embed_dim, embed_dim), or `q_proj_weight`, `k_proj_weight` (embed_dim, kdim) and `v_proj_weight`
-    (embed_dim, vdim) if keys or values have sizes of their own; `in_proj_bias` (3 embed_dim); `out_proj`, a Linear; with
-    `add_bias_kv` one more key and value, `bias_k` and `bias_v`. `add_zero_attn` adds a key and a value of zeros.
+    Parameters: `in_proj_weight` (3 embed_dim, embed_dim), or `q_proj_weight`, `k_proj_weight` (embed_dim, kdim) and
+    `v_proj_weight` (embed_dim, vdim) if keys or values have sizes of their own; `in_proj_bias` (3 embed_dim);
+    `out_proj`, a Linear; with `add_bias_kv` one more key and value, `bias_k` and `bias_v`. `add_zero_attn` adds a
+    key and a value of zeros.
 
     ValueError for sizes that are not positive, AssertionError unless `num_heads` divides `embed_dim`.
     """
@@ -44,7 +45,8 @@ class MultiheadAttention(Module):
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
             )
         super().__init__()
         self.embed_dim = embed_dim
@@ -101,11 +103,13 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """(output (L, N, E), weights (N, L, S) or None without `need_weights`) for query (L, N, E), key (S, N, kdim), value (S, N, vdim).
+        """(output (L, N, E), weights (N, L, S) or None without `need_weights`) for query (L, N, E), key (S, N,
+        kdim), value (S, N, vdim).
 
-        With `batch_first` N is in front; tensors of two dimensions have no N. Masks (N, S) and (L, S) or (N num_heads, L, S) are True
-        where a key may not be seen, or are added to the scores; `is_causal` is a hint that `attn_mask` is the causal one. Without
-        `average_attn_weights` there are weights for each head, (N, num_heads, L, S).
+        With `batch_first` N is in front; tensors of two dimensions have no N. Masks (N, S) and (L, S) or (N
+        num_heads, L, S) are True where a key may not be seen, or are added to the scores; `is_causal` is a hint that
+        `attn_mask` is the causal one. Without `average_attn_weights` there are weights for each head, (N, num_heads,
+        L, S).
         """
         padding = additive_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query)
         mask = additive_mask(attn_mask, "attn_mask", None, "", query)
@@ -116,19 +120,36 @@ class MultiheadAttention(Module):
             key = query if one else key.transpose(1, 0)
             value = key if two else value.transpose(1, 0)
         out, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
-            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
-            key_padding_mask=padding, need_weights=need_weights, attn_mask=mask,
-            use_separate_proj_weight=not self._qkv_same_embed_dim, q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights,
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=padding,
+            need_weights=need_weights,
+            attn_mask=mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
             is_causal=is_causal,
-        )  # fmt: skip
+        )
         return (out.transpose(1, 0) if swapped else out), weights
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """(both masks as one, its type): type 1 is the padding mask alone, (N, L); 2 any other, (N, num_heads, L, L); None is none."""
+        """(both masks as one, its type): 1 is the padding mask alone, (N, L); 2 others, (N, num_heads, L, L)."""
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, length = query.shape[:2]

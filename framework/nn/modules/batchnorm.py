@@ -74,7 +74,9 @@ class _NormBase(Affine):
         version = local_metadata.get("version")
         if self.track_running_stats and (version is None or version < 2) and key not in state_dict:
             own = self.num_batches_tracked
-            state_dict[key] = framework.tensor(0, dtype=framework.int64) if own is None or own.device.type == "meta" else own
+            state_dict[key] = (
+                framework.tensor(0, dtype=framework.int64) if own is None or own.device.type == "meta" else own
+            )
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
@@ -96,11 +98,12 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """(x - mean) / sqrt(var + eps) for each channel of (N, C) or (N, C, L), times `weight` plus `bias` (Ioffe and Szegedy 2015).
+    """(x - mean) / sqrt(var + eps) for each channel of (N, C) or (N, C, L), times `weight` plus `bias` (Ioffe and
+    Szegedy 2015).
 
-    Mean and biased variance are those of the batch in training. The buffers `running_mean` and `running_var` (unbiased) follow
-    them by the fraction `momentum` (None: the plain mean over all batches) and take their place in evaluation; without
-    `track_running_stats` the batch decides always. ValueError for inputs with another number of dimensions.
+    Mean and biased variance are those of the batch in training. The buffers `running_mean` and `running_var` (unbiased)
+    follow them by the fraction `momentum` (None: the plain mean over all batches) and take their place in evaluation;
+    without `track_running_stats` the batch decides always. ValueError for inputs with another number of dimensions.
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -125,7 +128,9 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the batches of all processes of a group. In a single process it is `BatchNorm1d` and its kin."""
+    """Batch normalisation over the batches of all processes of a group. In a single process it is `BatchNorm1d` and its
+    kin.
+    """
 
     def __init__(
         self,
@@ -155,7 +160,12 @@ class SyncBatchNorm(_BatchNorm):
         converted = module
         if isinstance(module, _BatchNorm):
             converted = cls(
-                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
             )
             converted.weight, converted.bias = module.weight, module.bias
             for name in ("running_mean", "running_var", "num_batches_tracked"):

@@ -20,7 +20,8 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
-            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+            "instead.",
             FutureWarning,
             stacklevel=2,
         )
@@ -399,7 +400,9 @@ class ParameterDict(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(_describe(key, value, value.type() if isinstance(value, Tensor) else "") for key, value in self.items())
+        return "\n".join(
+            _describe(key, value, value.type() if isinstance(value, Tensor) else "") for key, value in self.items()
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
@@ -422,7 +425,9 @@ def _describe(key: Any, value: Any, what: str) -> str:
 def _pairs(name: str, values: Any) -> Iterator[tuple[str, Any]]:
     """The (key, value) pairs of a mapping or of an iterable of pairs, checked one by one."""
     if not isinstance(values, Iterable):
-        raise TypeError(f"{name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}")
+        raise TypeError(
+            f"{name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+        )
     if hasattr(values, "items"):
         yield from values.items()
         return

@@ -161,10 +161,10 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolution (cross-correlation) over (N, C, L) or (C, L).
 
-    `weight` is (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels) or None. `padding` is a number, one for
-    each dimension, "valid" or "same" (stride 1 only); `padding_mode` zeros, reflect, replicate or circular.
-    Output length: floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1). ValueError for channels that the groups
-    do not divide and for other names of paddings.
+    `weight` is (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels) or None. `padding` is a
+    number, one for each dimension, "valid" or "same" (stride 1 only); `padding_mode` zeros, reflect, replicate or
+    circular. Output length: floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1). ValueError for
+    channels that the groups do not divide and for other names of paddings.
     """
 
     _dims = 1
@@ -174,8 +174,8 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Convolution (cross-correlation) over (N, C, H, W) or (C, H, W). Arguments and sizes as in `Conv1d`, each one number or
-    two."""
+    """Convolution (cross-correlation) over (N, C, H, W) or (C, H, W). Arguments and sizes as in `Conv1d`, each one
+    number or two."""
 
     _dims = 2
 
@@ -184,8 +184,8 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution (cross-correlation) over (N, C, D, H, W) or (C, D, H, W). Arguments and sizes as in `Conv1d`, each one number
-    or three."""
+    """Convolution (cross-correlation) over (N, C, D, H, W) or (C, D, H, W). Arguments and sizes as in `Conv1d`, each
+    one number or three."""
 
     _dims = 3
 
@@ -218,12 +218,25 @@ class _ConvTransposeNd(_ConvNd):
         sizes = [spread(value, self._dims) for value in (kernel_size, stride, padding, dilation, output_padding)]
         kernel_size, stride, padding, dilation, output_padding = sizes
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias, padding_mode,
-            device, dtype,
-        )  # fmt: skip
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            True,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
-        """How much longer than the shortest the output must be to get `output_size`, of the spatial sizes or the whole shape."""
+        """How much longer than the shortest the output must be to get `output_size`, of the spatial sizes or the whole
+        shape.
+        """
         if output_size is None:
             return self.output_padding
         dims = self._dims
@@ -232,8 +245,8 @@ class _ConvTransposeNd(_ConvNd):
             wanted = wanted[1 + batched :]
         if len(wanted) != dims:
             raise ValueError(
-                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or {1 + batched + dims} elements "
-                f"(got {len(output_size)})"
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
+                f"{1 + batched + dims} elements (got {len(output_size)})"
             )
         sizes = input.shape[-dims:]
         low = [
@@ -243,7 +256,8 @@ class _ConvTransposeNd(_ConvNd):
         high = [n + s - 1 for n, s in zip(low, self.stride, strict=True)]
         if not all(a <= size <= b for a, size, b in zip(low, wanted, high, strict=True)):
             raise ValueError(
-                f"requested an output size of {wanted}, but valid sizes range from {low} to {high} (for an input of {sizes})"
+                f"requested an output size of {wanted}, but valid sizes range from {low} to {high} (for an input of "
+                f"{sizes})"
             )
         return tuple(size - a for size, a in zip(wanted, low, strict=True))
 
@@ -252,15 +266,17 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return self._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        return self._function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
 
 class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of `Conv1d` as a linear map: its gradient with respect to the input. Over (N, C, L) or (C, L).
 
     `weight` is (in_channels, out_channels / groups, *kernel_size), `bias` (out_channels) or None. Output length:
-    (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1; `forward(input, output_size)` chooses the output
-    padding. ValueError for an output size that cannot be had.
+    (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1; `forward(input, output_size)` chooses
+    the output padding. ValueError for an output size that cannot be had.
     """
 
     _dims = 1

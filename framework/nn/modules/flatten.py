@@ -26,17 +26,20 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits the dimension `dim` into those of `unflattened_size`, a tuple of integers, one of which may be -1. TypeError for
-    anything else."""
+    """Splits the dimension `dim` into those of `unflattened_size`, a tuple of integers, one of which may be -1.
+    TypeError for anything else."""
 
     def __init__(self, dim: int | str, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
-            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}")
+            raise TypeError(
+                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
+            )
         for i, size in enumerate(unflattened_size):
             if not isinstance(size, int):
                 raise TypeError(
-                    f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {i}"
+                    f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos "
+                    f"{i}"
                 )
         self.dim = dim
         self.unflattened_size = unflattened_size

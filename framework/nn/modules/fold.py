@@ -12,8 +12,8 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Sums the columns of (N, C prod(kernel_size), L) into the places of their windows in (N, C, *output_size): the transpose of
-    `Unfold`."""
+    """Sums the columns of (N, C prod(kernel_size), L) into the places of their windows in (N, C, *output_size): the
+    transpose of `Unfold`."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -49,6 +49,4 @@ class Unfold(Module):
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"

@@ -52,8 +52,8 @@ class _InstanceNorm(_NormBase):
                     f"{input.size(channels)}."
                 )
             warnings.warn(
-                f"input's size at dim={channels} does not match num_features. You can silence this warning by not passing in "
-                "num_features, which is not used because affine=False",
+                f"input's size at dim={channels} does not match num_features. You can silence this warning by not "
+                "passing in num_features, which is not used because affine=False",
                 stacklevel=3,
             )
         if channels == 0:
@@ -75,8 +75,9 @@ class _InstanceNorm(_NormBase):
             if found:
                 names, kind = " and ".join(f'"{key}"' for key in found), type(self).__name__
                 error_msgs.append(
-                    f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. Remove these keys "
-                    f"from state_dict, or set track_running_stats=True in {kind} if the running stats are needed."
+                    f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. Remove "
+                    f"these keys from state_dict, or set track_running_stats=True in {kind} if the running stats are "
+                    "needed."
                 )
             for key in found:
                 state_dict.pop(key)
@@ -88,8 +89,9 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """(x - mean) / sqrt(var + eps) over each channel of each example of (N, C, L) or (C, L) (Ulyanov et al. 2016).
 
-    With `affine` it is then scaled and shifted for each channel; with `track_running_stats` evaluation uses running statistics, as
-    in `BatchNorm1d`. ValueError for inputs with another number of dimensions, and with `affine` for other numbers of channels.
+    With `affine` it is then scaled and shifted for each channel; with `track_running_stats` evaluation uses running
+    statistics, as in `BatchNorm1d`. ValueError for inputs with another number of dimensions, and with `affine` for
+    other numbers of channels.
     """
 
     _dims = 1

@@ -14,14 +14,25 @@ from framework.nn.modules.linear import Linear
 from framework.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 __all__ = [
-    "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d",
-    "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear",
-]  # fmt: skip
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
+]
 
 
 class LazyModuleMixin:
-    """Before a module class: its uninitialized parameters get their shapes by `initialize_parameters(*args, **kwargs)` at the first
-    call, or from a state dictionary; then the module becomes one of class `cls_to_become`.
+    """Before a module class: its uninitialized parameters get their shapes by `initialize_parameters(*args, **kwargs)`
+    at the first call, or from a state dictionary; then the module becomes one of class `cls_to_become`.
 
     Make such a module, call it once on an example, and only then hand its parameters to an optimizer or copy them.
     """
@@ -63,13 +74,15 @@ class LazyModuleMixin:
 
     def _replicate_for_data_parallel(self) -> None:
         raise RuntimeError(
-            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to correctly "
-            "initialize the modules"
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to "
+            "correctly initialize the modules"
         )
 
 
 class _Sized(LazyModuleMixin):
-    """A lazy module whose parameters follow from one number, the attribute `_size_name`: no initial values while it is 0."""
+    """A lazy module whose parameters follow from one number, the attribute `_size_name`: no initial values while it is
+    0.
+    """
 
     _size_name: str
 
@@ -106,8 +119,8 @@ class LazyLinear(_Sized, Linear):
         elif self.in_features == 0:  # the weights came from a state dictionary
             if input.shape[-1] != self.weight.shape[-1]:
                 raise AssertionError(
-                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from self.weight: "
-                    f"{self.weight.shape[-1]}"
+                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
+                    f"self.weight: {self.weight.shape[-1]}"
                 )
             self.in_features = input.shape[-1]
 
@@ -137,8 +150,8 @@ class _LazyConvolution(_Sized):
         dims = self._get_num_spatial_dims()
         if input.ndim not in (dims + 1, dims + 2):
             raise RuntimeError(
-                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but got input of size: "
-                f"{input.shape}"
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but got "
+                f"input of size: {input.shape}"
             )
         return input.shape[-dims - 1]  # type: ignore[no-any-return]
 

@@ -14,7 +14,8 @@ __all__ = ["LinearCrossEntropyLoss"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """`CrossEntropyLoss` of the logits that its own `linear` maps the input to, of num_classes times `out_features` outputs.
+    """`CrossEntropyLoss` of the logits that its own `linear` maps the input to, of num_classes times `out_features`
+    outputs.
 
     RuntimeError for a `weight` that is not (num_classes) and for `label_smoothing` outside [0, 1].
     """
@@ -43,17 +44,25 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.out_features = out_features
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
-        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
+        self.linear = Linear(
+            in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype
+        )
         self.options = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape = (self.num_classes, *self.out_features)
         weight, bias = self.linear.weight, self.linear.bias
         return F.linear_cross_entropy(
-            input, weight.reshape((*shape, weight.shape[-1])), target, linear_bias=None if bias is None else bias.reshape(shape),
-            weight=self.weight, reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
+            input,
+            weight.reshape((*shape, weight.shape[-1])),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
             options=self.options,
-        )  # fmt: skip
+        )
 
     def extra_repr(self) -> str:
         values = {

@@ -15,11 +15,29 @@ from framework.nn.module import Module
 from framework.nn.modules.distance import PairwiseDistance
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
-    "TripletMarginLoss", "TripletMarginWithDistanceLoss",
-]  # fmt: skip
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CosineEmbeddingLoss",
+    "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss",
+    "NLLLoss2d",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]
 
 
 class _Loss(Module):
@@ -28,7 +46,8 @@ class _Loss(Module):
         if size_average is not None or reduce is not None:
             reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
             warnings.warn(
-                f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
+                f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+                stacklevel=3,
             )
         self.reduction = reduction
 
@@ -77,7 +96,9 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """d^2 / 2 where |d| < delta, else delta (|d| - delta / 2); d = input - target. TypeError for a delta that is no number."""
+    """d^2 / 2 where |d| < delta, else delta (|d| - delta / 2); d = input - target. TypeError for a delta that is no
+    number.
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -90,7 +111,9 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-weight[t] input[t] for the class t of each example; the mean is over the weights. (N, C, *) and (N, *), or (C) and ()."""
+    """-weight[t] input[t] for the class t of each example; the mean is over the weights. (N, C, *) and (N, *), or (C)
+    and ().
+    """
 
     def __init__(
         self,
@@ -104,9 +127,7 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
@@ -300,7 +321,9 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The sum over classes i other than t of max(0, weight[t] (margin - x[t] + x[i]))^p / C. ValueError unless p is 1 or 2."""
+    """The sum over classes i other than t of max(0, weight[t] (margin - x[t] + x[i]))^p / C. ValueError unless p is 1
+    or 2.
+    """
 
     def __init__(
         self,
@@ -326,8 +349,8 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the `p`-norm distance; with `swap` the smaller of the two
-    distances to the negative. ValueError unless margin > 0."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the `p`-norm distance; with `swap` the smaller of
+    the two distances to the negative. ValueError unless margin > 0."""
 
     def __init__(
         self,
@@ -349,7 +372,14 @@ class TripletMarginLoss(_Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_loss(
-            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap, reduction=self.reduction
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
         )
 
 
@@ -381,8 +411,8 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """The negative log-likelihood of a label sequence under frame-wise log-probabilities, summed over all alignments (Graves et
-    al. 2006)."""
+    """The negative log-likelihood of a label sequence under frame-wise log-probabilities, summed over all alignments
+    (Graves et al. 2006)."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

@@ -13,7 +13,13 @@ from framework.nn.hooks import (
 from framework.nn.module import Module
 
 __all__ = [
-    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
-    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
-]  # fmt: skip
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]

@@ -36,7 +36,8 @@ class Affine(Module):
 
 class LayerNorm(Affine):
     """(x - mean) / sqrt(var + eps) over the last dimensions, which are `normalized_shape`, times `weight` plus `bias`
-    (Ba et al. 2016). The variance is the biased one. Both parameters have that shape; without `elementwise_affine` there are none.
+    (Ba et al. 2016). The variance is the biased one. Both parameters have that shape; without `elementwise_affine`
+    there are none.
     """
 
     def __init__(
@@ -66,8 +67,8 @@ class LayerNorm(Affine):
 
 
 class GroupNorm(Affine):
-    """Normalises (N, C, *) over each of `num_groups` groups of neighbouring channels, then scales and shifts each channel
-    (Wu and He 2018). ValueError for channels that the groups do not divide."""
+    """Normalises (N, C, *) over each of `num_groups` groups of neighbouring channels, then scales and shifts each
+    channel (Wu and He 2018). ValueError for channels that the groups do not divide."""
 
     def __init__(
         self,
@@ -94,13 +95,12 @@ class GroupNorm(Affine):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
-        )
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(Affine):
-    """x / sqrt(mean(x^2) + eps) over the last dimensions, which are `normalized_shape`, times `weight` (Zhang and Sennrich 2019).
+    """x / sqrt(mean(x^2) + eps) over the last dimensions, which are `normalized_shape`, times `weight` (Zhang and
+    Sennrich 2019).
 
     Without an `eps` it is the machine epsilon of the input's dtype.
     """

@@ -10,14 +10,28 @@ from framework.nn.module import Module
 from framework.nn.modules.sizes import spread
 
 __all__ = [
-    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ReflectionPad1d",
-    "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
     "ZeroPad3d",
-]  # fmt: skip
+]
 
 
 class _PadNd(Module):
-    """`padding` is one number for all sides, or (left, right, top, bottom, ...) from the last dimension on; negative ones crop."""
+    """`padding` is one number for all sides, or (left, right, top, bottom, ...) from the last dimension on; negative
+    ones crop.
+    """
 
     _dims: int
     _mode: str

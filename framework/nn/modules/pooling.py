@@ -11,10 +11,27 @@ from framework.nn.module import Module
 from framework.nn.modules.sizes import spread
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d",
-    "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
-]  # fmt: skip
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+]
 
 
 class _MaxPoolNd(Module):
@@ -49,8 +66,8 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The largest value of each window over (N, C, L) or (C, L); with `return_indices` also where it was.
 
-    Output length: floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1), with `ceil_mode` rounded up. The padding
-    counts as minus infinity and is at most half the window. The stride is the window unless it is given.
+    Output length: floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1), with `ceil_mode` rounded up.
+    The padding counts as minus infinity and is at most half the window. The stride is the window unless it is given.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -59,8 +76,8 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest value of each window over (N, C, H, W) or (C, H, W). Arguments and sizes as in `MaxPool1d`, each one number or
-    two."""
+    """The largest value of each window over (N, C, H, W) or (C, H, W). Arguments and sizes as in `MaxPool1d`, each one
+    number or two."""
 
     def forward(self, input: Tensor) -> Any:
         places, options = self._options()
@@ -68,8 +85,8 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest value of each window over (N, C, D, H, W) or (C, D, H, W). Arguments and sizes as in `MaxPool1d`, each one
-    number or three."""
+    """The largest value of each window over (N, C, D, H, W) or (C, D, H, W). Arguments and sizes as in `MaxPool1d`,
+    each one number or three."""
 
     def forward(self, input: Tensor) -> Any:
         places, options = self._options()
@@ -146,9 +163,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class _DividedAvgPool(_AvgPoolNd):
@@ -175,7 +190,9 @@ class _DividedAvgPool(_AvgPoolNd):
 
 
 class AvgPool2d(_DividedAvgPool):
-    """The mean of each window over (N, C, H, W) or (C, H, W), as `AvgPool1d`; `divisor_override` divides the sum instead."""
+    """The mean of each window over (N, C, H, W) or (C, H, W), as `AvgPool1d`; `divisor_override` divides the sum
+    instead.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(input, *self._options())
@@ -220,8 +237,8 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest value of windows whose places are drawn so that the output is `output_size`, or `output_ratio` of the input
-    (Graham 2014). ValueError unless exactly one of the two is given, the ratio between 0 and 1."""
+    """The largest value of windows whose places are drawn so that the output is `output_size`, or `output_ratio` of the
+    input (Graham 2014). ValueError unless exactly one of the two is given, the ratio between 0 and 1."""
 
     _dims = 2
 

@@ -19,15 +19,17 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _ALL_NAMES = ("weight_ih_l{}{}", "weight_hh_l{}{}", "bias_ih_l{}{}", "bias_hh_l{}{}", "weight_hr_l{}{}")
 
 
-def _check_options(mode: str, sizes: dict[str, int], num_layers: int, dropout: float, flags: dict[str, bool], proj_size: int) -> None:
+def _check_options(
+    mode: str, sizes: dict[str, int], num_layers: int, dropout: float, flags: dict[str, bool], proj_size: int
+) -> None:
     if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
         )
     if dropout > 0 and num_layers == 1:
         warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
-            f"but got dropout={dropout} and num_layers={num_layers}",
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             UserWarning,
             stacklevel=4,
         )
@@ -52,8 +54,9 @@ def _check_options(mode: str, sizes: dict[str, int], num_layers: int, dropout: f
 class RNNBase(Module):
     """What recurrent networks share: parameters, checks, padded and packed sequences.
 
-    Layer k has `weight_ih_lk`, `weight_hh_lk`, with `bias` `bias_ih_lk` and `bias_hh_lk`, with `proj_size` `weight_hr_lk`; those of
-    the direction from the end have the suffix `_reverse`. All start uniform on +-1/sqrt(hidden_size).
+    Layer k has `weight_ih_lk`, `weight_hh_lk`, with `bias` `bias_ih_lk` and `bias_hh_lk`, with `proj_size`
+    `weight_hr_lk`; those of the direction from the end have the suffix `_reverse`. All start uniform on
+    +-1/sqrt(hidden_size).
     """
 
     def __init__(
@@ -80,7 +83,10 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
-        sizes, flags = {"input_size": input_size, "hidden_size": hidden_size}, {"bias": bias, "batch_first": batch_first}
+        sizes, flags = (
+            {"input_size": input_size, "hidden_size": hidden_size},
+            {"bias": bias, "batch_first": batch_first},
+        )
         _check_options(mode, sizes, num_layers, dropout, flags, proj_size)
         directions, gates = self._directions, _GATES[mode] * hidden_size
         kept = self._kept_size
@@ -130,8 +136,17 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        defaults = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
-        return text + "".join(f", {n}={getattr(self, n)}" for n, default in defaults.items() if getattr(self, n) != default)
+        defaults = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        return text + "".join(
+            f", {n}={getattr(self, n)}" for n, default in defaults.items() if getattr(self, n) != default
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({"proj_size": 0, **state})
@@ -139,12 +154,14 @@ class RNNBase(Module):
     # ------------------------------------------------------------ checks
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """ValueError for another dtype than the weights', RuntimeError for another number of dimensions or of features."""
+        """ValueError for another dtype than the weights', RuntimeError for another number of dimensions or of
+        features.
+        """
         dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != dtype and not framework.amp.is_autocast_enabled(input.device.type):
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), or convert "
-                f"model: model.to({input.dtype})"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
+                f"input.to({dtype}), or convert model: model.to({input.dtype})"
             )
         expected = 3 if batch_sizes is None else 2
         if input.ndim != expected:
@@ -191,8 +208,8 @@ class RNNBase(Module):
         return hx if batched else hx.unsqueeze(1)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """(outputs of the last layer, final states of all layers) for (T, N, features), (N, T, features) with `batch_first`, (T,
-        features) or a PackedSequence, from the state `hx` (zeros unless given)."""
+        """(outputs of the last layer, final states of all layers) for (T, N, features), (N, T, features) with
+        `batch_first`, (T, features) or a PackedSequence, from the state `hx` (zeros unless given)."""
         packed = isinstance(input, PackedSequence)
         if packed:
             data, batch_sizes, order, back = input
@@ -225,10 +242,11 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh) at each step of each layer, or the positive part with nonlinearity="relu" (Elman 1990).
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh) at each step of each layer, or the positive part with
+    nonlinearity="relu" (Elman 1990).
 
-    RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-    device=None, dtype=None). ValueError for another nonlinearity and for `proj_size`.
+    RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, device=None, dtype=None). ValueError for another nonlinearity and for `proj_size`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -245,10 +263,11 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997), with projections of the output if `proj_size` (Sak et al. 2014).
+    """Long short-term memory (Hochreiter and Schmidhuber 1997), with projections of the output if `proj_size` (Sak et
+    al. 2014).
 
-    LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0,
-    device=None, dtype=None). Its state is the pair (h, c).
+    LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+    proj_size=0, device=None, dtype=None). Its state is the pair (h, c).
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -286,8 +305,8 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units (Cho et al. 2014).
 
-    GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None,
-    dtype=None). ValueError for `proj_size`.
+    GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+    device=None, dtype=None). ValueError for `proj_size`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -297,7 +316,9 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What cells share: `weight_ih`, `weight_hh` and, with `bias`, `bias_ih` and `bias_hh`, uniform on +-1/sqrt(hidden_size)."""
+    """What cells share: `weight_ih`, `weight_hh` and, with `bias`, `bias_ih` and `bias_hh`, uniform on
+    +-1/sqrt(hidden_size).
+    """
 
     def __init__(
         self,
@@ -313,7 +334,12 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        for name, shape in (("weight_ih", (rows, input_size)), ("weight_hh", (rows, hidden_size)), ("bias_ih", rows), ("bias_hh", rows)):
+        for name, shape in (
+            ("weight_ih", (rows, input_size)),
+            ("weight_hh", (rows, hidden_size)),
+            ("bias_ih", rows),
+            ("bias_hh", rows),
+        ):
             wanted = bias or name.startswith("weight")
             self.register_parameter(
                 name, Parameter(framework.empty(shape, device=device, dtype=dtype)) if wanted else None

@@ -53,9 +53,9 @@ class _Table(Module):
 class Embedding(_Table):
     """The rows of `weight` (num_embeddings, embedding_dim) at the given indices: (*) of integers to (*, embedding_dim).
 
-    The row `padding_idx` starts at zero and gets no gradient. Rows whose `norm_type`-norm exceeds `max_norm` are scaled down to it,
-    in place, when they are looked up. `scale_grad_by_freq` divides a row's gradient by how often it was looked up.
-    AssertionError for a `padding_idx` outside the table.
+    The row `padding_idx` starts at zero and gets no gradient. Rows whose `norm_type`-norm exceeds `max_norm` are scaled
+    down to it, in place, when they are looked up. `scale_grad_by_freq` divides a row's gradient by how often it was
+    looked up. AssertionError for a `padding_idx` outside the table.
     """
 
     def __init__(
@@ -116,15 +116,22 @@ class Embedding(_Table):
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(
-            *embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings, _freeze=freeze
+            *embeddings.shape,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
         )
 
 
 class EmbeddingBag(_Table):
     """Sums, means or maxima of rows of a table, without the rows in between.
 
-    (B, N) of indices gives (B, embedding_dim); a 1-D input is cut into bags at `offsets`. `mode` is "sum", "mean" or "max";
-    `per_sample_weights` weigh the rows of a sum; rows at `padding_idx` count for nothing.
+    (B, N) of indices gives (B, embedding_dim); a 1-D input is cut into bags at `offsets`. `mode` is "sum", "mean" or
+    "max"; `per_sample_weights` weigh the rows of a sum; rows at `padding_idx` count for nothing.
     """
 
     def __init__(
@@ -154,9 +161,7 @@ class EmbeddingBag(_Table):
         self.sparse = sparse
         self.include_last_offset = include_last_offset
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
             per_sample_weights, self.include_last_offset, self.padding_idx,

@@ -21,7 +21,13 @@ from framework.nn.modules.linear import Linear
 from framework.nn.modules.normalization import LayerNorm
 from framework.ops.multihead import additive_mask
 
-__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -57,12 +63,12 @@ def _is_causal(mask: Tensor | None, hint: bool | None, x: Tensor, batch_first: b
 
 
 class _Layer(Module):
-    """What layers of encoder and decoder share: self-attention, the feed-forward part, norms before or after each part."""
+    """What layers of encoder and decoder share: attention, the feed-forward part, norms before or after each part."""
 
     _parts: tuple[str, ...]  # names of the parts in order: that of an attention, or "ff"
 
-    def __init__(self, d_model: int, nhead: int, hidden: int, dropout: float, activation: Activation, eps: float, batch_first: bool,
-                 norm_first: bool, bias: bool, device: Any, dtype: Any) -> None:  # fmt: skip
+    def __init__(self, d_model: int, nhead: int, hidden: int, dropout: float, activation: Activation, eps: float,
+                 batch_first: bool, norm_first: bool, bias: bool, device: Any, dtype: Any) -> None:  # fmt: skip
         super().__init__()
         place = {"device": device, "dtype": dtype}
         for name in self._parts[:-1]:
@@ -95,9 +101,10 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention, then a feed-forward network, each added to its input and normalized (before each with `norm_first`).
+    """Self-attention, then a feed-forward network, each added to its input.
 
-    `activation` is "relu", "gelu" or a function. RuntimeError for another string.
+    Norms come after each, or before with `norm_first`. `activation` is "relu", "gelu" or a function. RuntimeError
+    for another string.
     """
 
     _parts = ("self_attn", "ff")
@@ -117,7 +124,17 @@ class TransformerEncoderLayer(_Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
         )
         self.activation_relu_or_gelu = _kind(self.activation)
 
@@ -128,7 +145,7 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The layer's value for src (S, N, E), or (N, S, E) with batch_first, or (S, E). Masks as for `MultiheadAttention`."""
+        """The layer's value for src (S, N, E), (N, S, E) with batch_first, or (S, E); masks of `MultiheadAttention`."""
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src)
         mask = additive_mask(src_mask, "src_mask", None, "", src)
 
@@ -140,7 +157,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's output, then a feed-forward network, each added to its input and normalized.
+    """Self-attention, attention to the encoder's output, a feed-forward network, each added and normalized.
 
     `activation` is "relu", "gelu" or a function. RuntimeError for another string.
     """
@@ -162,7 +179,17 @@ class TransformerDecoderLayer(_Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
         )
 
     def forward(
@@ -205,7 +232,10 @@ def _why_not_spared(layer: Any) -> str:
         return f"{name}.norm_first was True"
     attention: Any = layer.self_attn
     reasons = (
-        (not attention.batch_first, "self_attn.batch_first was not True(use batch_first for better inference performance)"),
+        (
+            not attention.batch_first,
+            "self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
         (not attention._qkv_same_embed_dim, "self_attn._qkv_same_embed_dim was not True"),
         (attention.in_proj_bias is None, "self_attn was passed bias=False"),
         (not layer.activation_relu_or_gelu, "activation_relu_or_gelu was not True"),
@@ -218,8 +248,9 @@ def _why_not_spared(layer: Any) -> str:
 class TransformerEncoder(Module):
     """`num_layers` deep copies of `encoder_layer` in sequence, then `norm`.
 
-    In evaluation without gradients, `src_key_padding_mask` alone given and its padding at the end of each sequence (which is not
-    checked without `mask_check`), padding comes out of the last layer as zeros, unless `enable_nested_tensor` is False.
+    In evaluation without gradients, `src_key_padding_mask` alone given and its padding at the end of each sequence
+    (which is not checked without `mask_check`), padding comes out of the last layer as zeros, unless
+    `enable_nested_tensor` is False.
     """
 
     def __init__(
@@ -240,7 +271,9 @@ class TransformerEncoder(Module):
         why = _why_not_spared(encoder_layer)
         if enable_nested_tensor and why:
             warnings.warn(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why}", UserWarning, stacklevel=2
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why}",
+                UserWarning,
+                stacklevel=2,
             )
             self.use_nested_tensor = False
 
@@ -294,8 +327,9 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The last layer's value for tgt. Without `tgt_is_causal` it is found out whether `tgt_mask` is the causal one."""
-        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers[0].self_attn.batch_first)  # type: ignore[attr-defined]
+        """The last layer's value for tgt. Without `tgt_is_causal` the mask is compared with the causal one."""
+        first: Any = self.layers[0]
+        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, first.self_attn.batch_first)
         for layer in self.layers:
             tgt = layer(
                 tgt,
@@ -332,7 +366,19 @@ class Transformer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        layer = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
 
         def norm() -> LayerNorm:
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
@@ -367,9 +413,10 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The decoder's output (T, N, E) for tgt (T, N, E), with src (S, N, E) encoded; N in front with batch_first, or no N.
+        """The decoder's output (T, N, E) for tgt (T, N, E), with src (S, N, E) encoded.
 
-        Masks as for `MultiheadAttention`. RuntimeError for batches or features that do not fit.
+        N is in front with batch_first, or absent. Masks as for `MultiheadAttention`. RuntimeError for batches or
+        features that do not fit.
         """
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:

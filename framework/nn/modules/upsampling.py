@@ -14,8 +14,8 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(Module):
     """Resizes (N, C, *) to `size`, or by `scale_factor`, each one number or one for each dimension.
 
-    `mode` is nearest, linear (3-D), bilinear and bicubic (4-D) or trilinear (5-D); `align_corners` puts the corner pixels of input
-    and output in the same place.
+    `mode` is nearest, linear (3-D), bilinear and bicubic (4-D) or trilinear (5-D); `align_corners` puts the corner
+    pixels of input and output in the same place.
     """
 
     def __init__(

@@ -11,9 +11,15 @@ import framework
 from framework.core.tensor import Tensor
 
 __all__ = [
-    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
-    "unpack_sequence", "unpad_sequence",
-]  # fmt: skip
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
 
 
 class _Fields(NamedTuple):
@@ -26,8 +32,9 @@ class _Fields(NamedTuple):
 class PackedSequence(_Fields):
     """Sequences packed step by step: `data` holds the first elements of all sequences, then the second ones, and so on.
 
-    `batch_sizes` (int64, on the CPU) says how many sequences reach each step. Sequences are packed in order of falling length;
-    `sorted_indices` are their places in the batch that was packed, `unsorted_indices` the way back; None: they came in that order.
+    `batch_sizes` (int64, on the CPU) says how many sequences reach each step. Sequences are packed in order of falling
+    length; `sorted_indices` are their places in the batch that was packed, `unsorted_indices` the way back; None: they
+    came in that order.
     """
 
     __slots__ = ()
@@ -47,8 +54,9 @@ class PackedSequence(_Fields):
             unsorted_indices = invert_permutation(sorted_indices)
         if not batch_sizes.is_cpu:
             raise ValueError(
-                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. They should be "
-                "instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in "
+                "nn.utils.rnn."
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
@@ -125,23 +133,28 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Pack a padded batch (T, N, *), or (N, T, *) with `batch_first`, of sequences of these lengths.
 
-    Unless `enforce_sorted` is False lengths must not rise. RuntimeError for lengths that are not positive, not sorted or not N in number.
+    Unless `enforce_sorted` is False lengths must not rise. RuntimeError for lengths that are not positive, not sorted
+    or not N in number.
     """
     batch = input.shape[0 if batch_first else 1]
     sizes = _host(lengths) if isinstance(lengths, Tensor) else np.asarray(lengths, dtype="int64")
     sizes = sizes.astype("int64")
     if len(sizes) != batch:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})"
+        )
     if not len(sizes) or sizes.min() <= 0:
         raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0 (pack_padded_sequence)"
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0 "
+            "(pack_padded_sequence)"
         )
     order = np.arange(batch) if enforce_sorted else np.argsort(-sizes, kind="stable")
     sizes = sizes[order]
     if (np.diff(sizes) > 0).any():
         raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to "
-            "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do not need ONNX exportability."
         )
     counts, steps, sequences = _places(sizes)
     steps, rows = _index(steps, input.device), _index(order[sequences], input.device)
@@ -167,7 +180,9 @@ def pad_packed_sequence(
         )
     lengths = (counts[None, :] > np.arange(batch)[:, None]).sum(1)
     order = np.arange(batch) if unsorted is None else _host(unsorted)
-    places = np.full((longest if total_length is None else total_length, batch), len(data))  # one past the data: the padding
+    places = np.full(
+        (longest if total_length is None else total_length, batch), len(data)
+    )  # one past the data: the padding
     places[:longest][lengths[None, :] > np.arange(longest)[:, None]] = np.arange(len(data))
     places = places[:, order]
     padding = framework.full((1, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
@@ -178,17 +193,23 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences (L_n, *) as one batch (T, N, *), or (N, T, *) with `batch_first`, padded on one side to the longest length.
+    """Sequences (L_n, *) as one batch (T, N, *), or (N, T, *) with `batch_first`, padded on one side to the longest
+    length.
 
-    RuntimeError for no sequences, for something that cannot be iterated, and for a side that is neither "left" nor "right".
+    RuntimeError for no sequences, for something that cannot be iterated, and for a side that is neither "left" nor
+    "right".
     """
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     parts = list(sequences)
     if not parts:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     if padding_side not in ("left", "right"):
-        raise RuntimeError(f'pad_sequence: Expected padding_side to be one of "left" or "right", but got {padding_side}.')
+        raise RuntimeError(
+            f'pad_sequence: Expected padding_side to be one of "left" or "right", but got {padding_side}.'
+        )
     longest = max(p.shape[0] for p in parts)
     padded = []
     for part in parts:

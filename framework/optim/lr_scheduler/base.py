@@ -16,16 +16,17 @@ __all__ = ["LRScheduler"]
 
 EPOCH_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. With an epoch the closed form is used instead of the chainable form, where there is "
-    "one."
+    "`scheduler.step()` to step the scheduler. With an epoch the closed form is used instead of the chainable form, "
+    "where there is one."
 )
 
 
 class LRScheduler:
     """The base of all schedulers: a subclass computes the rates of the epoch `last_epoch` in `get_lr`.
 
-    Most compute them from the rates of the epoch before, so that several schedulers can act on one optimizer. The first rates are
-    set when the scheduler is made. With a `last_epoch` other than -1 training goes on: the groups must have an "initial_lr".
+    Most compute them from the rates of the epoch before, so that several schedulers can act on one optimizer. The first
+    rates are set when the scheduler is made. With a `last_epoch` other than -1 training goes on: the groups must have
+    an "initial_lr".
     """
 
     _get_lr_called_within_step = False
@@ -39,8 +40,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0: load "
-                    "the optimizer's state first"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0: load the optimizer's state first"
                 )
         self.base_lrs = self._options("initial_lr")
         self.last_epoch = last_epoch
@@ -83,9 +84,9 @@ class LRScheduler:
         """Go on to the next epoch. Call it after the optimizer's step."""
         if self._step_count == 1 and self.optimizer._steps_taken == self._steps_before:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite order: "
-                "`optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result in skipping the first value of "
-                "the learning rate schedule.",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
+                "opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result in "
+                "skipping the first value of the learning rate schedule.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -120,7 +121,9 @@ class LRScheduler:
 
 
 class FunctionScheduler(LRScheduler):
-    """A scheduler that computes factors by functions, one for each group; objects with state are saved, plain functions not."""
+    """A scheduler that computes factors by functions, one for each group; objects with state are saved, plain functions
+    not.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
@@ -181,6 +184,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
         return [copied(value) for _ in range(groups)]
     if len(value) != groups:
         raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {groups}."
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {groups}."
         )
     return [copied(item) for item in value]

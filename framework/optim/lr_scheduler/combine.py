@@ -25,13 +25,14 @@ class _Combination(LRScheduler):
                 raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "
-                    f"calling `step`, but got one at index {i} in the given schedulers sequence."
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
                 )
             if scheduler.optimizer is not optimizer:
                 raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at "
-                    f"index {i} has {scheduler.optimizer}, which is different from {type(optimizer).__name__}."
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
                 )
 
     def state_dict(self) -> dict[str, Any]:
@@ -61,8 +62,9 @@ class SequentialLR(_Combination):
         self._check(optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
-                f"got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
             )
         self._schedulers = schedulers
         self._milestones = milestones
@@ -97,7 +99,9 @@ def _go_back(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_Combination):
-    """All schedulers at every step, each changing what the one before set. ValueError unless all belong to one optimizer."""
+    """All schedulers at every step, each changing what the one before set. ValueError unless all belong to one
+    optimizer.
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

@@ -45,8 +45,9 @@ class _CycleScheduler(LRScheduler):
 class CyclicLR(_CycleScheduler):
     """From base_lr to max_lr in `step_size_up` steps and back in `step_size_down`, over and over (Smith 2015).
 
-    `mode` is "triangular", "triangular2" (half as high each cycle) or "exp_range" (gamma^step as high); or `scale_fn` gives the
-    height from the cycle's number or, by `scale_mode`, the step's. Step it after every batch. ValueError for other modes.
+    `mode` is "triangular", "triangular2" (half as high each cycle) or "exp_range" (gamma^step as high); or `scale_fn`
+    gives the height from the cycle's number or, by `scale_mode`, the step's. Step it after every batch. ValueError for
+    other modes.
     """
 
     def __init__(
@@ -125,11 +126,12 @@ class CyclicLR(_CycleScheduler):
 
 
 class OneCycleLR(_CycleScheduler):
-    """From max_lr / div_factor up to max_lr, then down to that start over final_div_factor, once (Smith and Topin 2017).
+    """From max_lr / div_factor up to max_lr, then down to that start over final_div_factor, once (Smith and Topin
+    2017).
 
-    The way up takes `pct_start` of `total_steps` (or epochs times steps_per_epoch); `three_phase` goes down to the start as fast as
-    up, then on to the end. `anneal_strategy` is "cos" or "linear". Step it after every batch. ValueError for arguments out of their
-    range and after the last step.
+    The way up takes `pct_start` of `total_steps` (or epochs times steps_per_epoch); `three_phase` goes down to the
+    start as fast as up, then on to the end. `anneal_strategy` is "cos" or "linear". Step it after every batch.
+    ValueError for arguments out of their range and after the last step.
     """
 
     def __init__(

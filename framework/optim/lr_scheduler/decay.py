@@ -12,9 +12,17 @@ from framework.optim.lr_scheduler.base import FunctionScheduler, LRScheduler
 from framework.optim.optimizer import Optimizer
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR",
-    "MultiplicativeLR", "PolynomialLR", "StepLR",
-]  # fmt: skip
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "ExponentialLR",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "PolynomialLR",
+    "StepLR",
+]
 
 
 class LambdaLR(FunctionScheduler):
@@ -26,7 +34,9 @@ class LambdaLR(FunctionScheduler):
 
 
 class MultiplicativeLR(FunctionScheduler):
-    """The rate before times `lr_lambda(epoch)`, one function or one for each group. TypeError for what is no function."""
+    """The rate before times `lr_lambda(epoch)`, one function or one for each group. TypeError for what is no
+    function.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
@@ -110,8 +120,8 @@ class ConstantLR(_FactorScheduler):
 
 
 class LinearLR(_FactorScheduler):
-    """Times a factor that goes in a line from `start_factor` to `end_factor` at epoch `total_iters`. ValueError for factors outside
-    (0, 1]."""
+    """Times a factor that goes in a line from `start_factor` to `end_factor` at epoch `total_iters`. ValueError for
+    factors outside (0, 1]."""
 
     def __init__(
         self,
@@ -161,9 +171,7 @@ class ExponentialLR(_FactorScheduler):
 class PolynomialLR(_FactorScheduler):
     """Times (1 - epoch / total_iters)^power, until epoch `total_iters`."""
 
-    def __init__(
-        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
@@ -180,7 +188,9 @@ class PolynomialLR(_FactorScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """eta_min + (lr - eta_min) (1 + cos(pi epoch / T_max)) / 2 (Loshchilov and Hutter 2016), going up again after T_max."""
+    """eta_min + (lr - eta_min) (1 + cos(pi epoch / T_max)) / 2 (Loshchilov and Hutter 2016), going up again after
+    T_max.
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -206,7 +216,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine annealing from lr to eta_min over T_0 epochs, then again over T_0 T_mult, and so on (Loshchilov and Hutter 2016).
+    """Cosine annealing from lr to eta_min over T_0 epochs, then again over T_0 T_mult, and so on (Loshchilov and Hutter
+    2016).
 
     `step(epoch)` takes fractions of epochs. ValueError for a T_0 or T_mult that is no positive integer.
     """
@@ -261,5 +272,3 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             restarts = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
             self.T_cur = epoch - self.T_0 * (self.T_mult**restarts - 1) / (self.T_mult - 1)
             self.T_i = self.T_0 * self.T_mult**restarts
-
-

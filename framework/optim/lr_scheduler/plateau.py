@@ -15,9 +15,9 @@ __all__ = ["ReduceLROnPlateau"]
 class ReduceLROnPlateau(LRScheduler):
     """Times `factor` when a metric has not improved for more than `patience` epochs.
 
-    An improvement is a change by more than `threshold`, as a fraction of the best so far or (by `threshold_mode`) as it is, down or
-    (by `mode`) up. After a reduction `cooldown` epochs pass before bad ones count again; rates stay at `min_lr`, and do not change
-    by less than `eps`. ValueError for a factor of 1 or more and for other modes.
+    An improvement is a change by more than `threshold`, as a fraction of the best so far or (by `threshold_mode`) as it
+    is, down or (by `mode`) up. After a reduction `cooldown` epochs pass before bad ones count again; rates stay at
+    `min_lr`, and do not change by less than `eps`. ValueError for a factor of 1 or more and for other modes.
     """
 
     def __init__(
@@ -96,9 +96,10 @@ class ReduceLROnPlateau(LRScheduler):
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
-                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please "
-                    "modify the `min_lrs` field to match the length of the `optimizer` param groups."
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):

@@ -20,7 +20,9 @@ CANNOT = "default_collate: batch must contain tensors, numpy arrays, numbers, di
 
 
 def default_convert(data: Any) -> Any:
-    """`data` with every NumPy array and scalar in it made a tensor; mappings, sequences and named tuples keep their kind."""
+    """`data` with every NumPy array and scalar in it made a tensor; mappings, sequences and named tuples keep their
+    kind.
+    """
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
@@ -36,8 +38,8 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Sequence[Any], *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
-    """Examples put together by the functions of `collate_fn_map`, each for a type or several; mappings, sequences and named tuples
-    item by item. TypeError for anything else, RuntimeError for sequences of different lengths."""
+    """Examples put together by the functions of `collate_fn_map`, each for a type or several; mappings, sequences and
+    named tuples item by item. TypeError for anything else, RuntimeError for sequences of different lengths."""
     first = batch[0]
     kind = type(first)
     table = collate_fn_map or {}
@@ -46,7 +48,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: dict[Any, Callable[..., Any
     for types, function in table.items():
         if isinstance(first, types):
             return function(batch, collate_fn_map=collate_fn_map)
-    together = lambda examples: collate(examples, collate_fn_map=collate_fn_map)  # noqa: E731
+    together = lambda examples: collate(examples, collate_fn_map=collate_fn_map)
     if isinstance(first, collections.abc.Mapping):
         return _mapping_like(first, {key: together([example[key] for example in batch]) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
@@ -111,9 +113,14 @@ def _as_is(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
 
 
 default_collate_fn_map: dict[Any, Callable[..., Any]] = {
-    Tensor: _tensors, np.ndarray: _arrays, (np.bool_, np.number, np.object_): _scalars, float: _floats, int: _ints, str: _as_is,
+    Tensor: _tensors,
+    np.ndarray: _arrays,
+    (np.bool_, np.number, np.object_): _scalars,
+    float: _floats,
+    int: _ints,
+    str: _as_is,
     bytes: _as_is,
-}  # fmt: skip
+}
 
 
 def default_collate(batch: Sequence[Any]) -> Any:

@@ -24,8 +24,9 @@ def get_worker_info() -> None:
 class DataLoader(Generic[T_co]):
     """Iterates over batches of a dataset: the indices that a sampler gives, fetched and put together by `collate_fn`.
 
-    `shuffle` takes a `RandomSampler`; with `batch_size=None` examples come one by one. For a seed the order is PyTorch's. Worker
-    processes do not exist yet: `num_workers > 0` raises NotImplementedError. ValueError for options that exclude each other.
+    `shuffle` takes a `RandomSampler`; with `batch_size=None` examples come one by one. For a seed the order is
+    PyTorch's. Worker processes do not exist yet: `num_workers > 0` raises NotImplementedError. ValueError for options
+    that exclude each other.
     """
 
     _made = False
@@ -180,17 +181,18 @@ def _check_workers(workers: int, timeout: float, prefetch: int | None, persisten
         raise ValueError("prefetch_factor option should be non-negative")
     if workers > 0:
         raise NotImplementedError(
-            f"DataLoader: worker processes do not exist yet, but got num_workers={workers}; with num_workers=0 batches are loaded in "
-            "this process, in the same order"
+            f"DataLoader: worker processes do not exist yet, but got num_workers={workers}; with num_workers=0 "
+            "batches are loaded in this process, in the same order"
         )
     if prefetch is not None:
         raise ValueError(
-            "prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to enable multiprocessing, "
-            "otherwise set prefetch_factor to None."
+            "prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None."
         )
     if persistent:
         raise ValueError("persistent_workers option needs num_workers > 0")
     if context is not None:
         raise ValueError(
-            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0"
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            "num_workers=0"
         )

@@ -13,8 +13,15 @@ import framework
 from framework.core.tensor import Tensor
 
 __all__ = [
-    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split",
-]  # fmt: skip
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -55,13 +62,14 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets side by side: example i is the tuple, or for keywords the dictionary, of their i-th examples. ValueError for datasets
-    of different lengths, none, or both kinds."""
+    """Datasets side by side: example i is the tuple, or for keywords the dictionary, of their i-th examples. ValueError
+    for datasets of different lengths, none, or both kinds."""
 
     def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
         if args and kwargs:
             raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, but both types are given."
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, but "
+                "both types are given."
             )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
@@ -81,9 +89,7 @@ class StackDataset(Dataset[Any]):
         columns = [_examples(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)]
         for column in columns:
             if len(column) != len(indices):
-                raise ValueError(
-                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}"
-                )
+                raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
         rows = zip(*columns, strict=True)
         return [dict(zip(self.datasets, row, strict=True)) for row in rows] if named else list(rows)
 
@@ -143,8 +149,8 @@ class Subset(Dataset[T_co]):
         kind = type(self)
         if kind.__getitem__ is not Subset.__getitem__ and kind.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
-                f"{kind.__name__} overrides __getitem__ but not __getitems__, which a DataLoader calls: override it as well, for "
-                "example by `return [self[i] for i in indices]`"
+                f"{kind.__name__} overrides __getitem__ but not __getitems__, which a DataLoader calls: override it "
+                "as well, for example by `return [self[i] for i in indices]`"
             )
 
     def __getitem__(self, idx: Any) -> T_co:
@@ -167,8 +173,8 @@ def _examples(dataset: Any, indices: list[int]) -> list[Any]:
 
 
 def random_split(dataset: Dataset[T_co], lengths: Sequence[float], generator: Any = None) -> list[Subset[T_co]]:
-    """Subsets of these lengths, drawn at random without overlap. Lengths that sum to 1 are fractions: each is rounded down, and the
-    rest shared out one by one. ValueError if the lengths do not sum to the dataset's."""
+    """Subsets of these lengths, drawn at random without overlap. Lengths that sum to 1 are fractions: each is rounded
+    down, and the rest shared out one by one. ValueError if the lengths do not sum to the dataset's."""
     total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):

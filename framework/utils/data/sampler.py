@@ -1,4 +1,6 @@
-"""Samplers: in which order a loader takes the examples of a dataset, and in what batches. Draws are those of PyTorch's samplers."""
+"""Samplers: in which order a loader takes the examples of a dataset, and in what batches. Draws are those of PyTorch's
+samplers.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,14 @@ from typing import Any, Generic, TypeVar
 import framework
 
 __all__ = [
-    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler", "draw_seed",
-]  # fmt: skip
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+    "draw_seed",
+]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -58,9 +66,7 @@ class RandomSampler(Sampler[int]):
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={self.num_samples}"
-            )
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     @property
     def num_samples(self) -> int:
