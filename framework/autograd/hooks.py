@@ -45,7 +45,7 @@ def run_pre_hooks(walk: Any, n: Node, g: Any) -> Any:
     walk.owned.discard(n)
     gs = g if type(g) is list else [g]
     for hook in list(n.hooks.pre.values()):
-        gs = _replaced(walk, hook, gs, [n] * len(gs), lambda given: hook(given))
+        gs = _replaced(walk, hook, gs, [n] * len(gs))
     if all(x is None for x in gs):
         return None
     return gs if type(g) is list else gs[0]
@@ -55,7 +55,7 @@ def run_post_hooks(walk: Any, n: Node, out: Any, g: Any) -> Any:
     """Let the hooks after a node see and replace the gradients of its inputs."""
     outgoing = tuple([None if x is None else walk.tensor(x, n) for x in (g if type(g) is list else [g])])
     for hook in list(n.hooks.post.values()):
-        out = _replaced(walk, hook, out, n.edges, lambda given: hook(given, outgoing))
+        out = _replaced(walk, hook, out, n.edges, outgoing)
     return out
 
 
@@ -72,10 +72,10 @@ def run_after_accumulation(leaf: Leaf) -> None:
                 )
 
 
-def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, call: Callable[[Any], Any]) -> list[Any]:
+def _replaced(walk: Any, hook: Any, values: list[Any], nodes: Any, *others: Any) -> list[Any]:
     """Gradients after a hook saw them; it may answer with others, one for each."""
     given = tuple([None if x is None else walk.tensor(x, m) for x, m in zip(values, nodes, strict=True)])
-    changed = call(given)
+    changed = hook(given, *others)
     if changed is None:
         return values
     if not isinstance(changed, tuple):

@@ -113,8 +113,13 @@ def _parts(sizes):
     return split
 
 
+def _chain(matrices):
+    """The product of matrices in the order with the fewest multiplications."""
+    return _product(matrices, _parts([m.shape[0] for m in matrices] + [matrices[-1].shape[1]]), 0, len(matrices) - 1)
+
+
 def _product(matrices, split, i, j):
-    """The product of matrices i to j, split where `split` says."""
+    """The product of matrices i to j; `split` says where each such product is cut in two."""
     if i == j:
         return matrices[i]
     k = split[i, j]

@@ -29,9 +29,10 @@ def off_afterwards():
 
 def caught(call):
     """(the error that `call` raises, the text of its warnings)."""
-    with warnings.catch_warnings(record=True) as found, pytest.raises(RuntimeError) as error:
+    with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        call()
+        with pytest.raises(RuntimeError) as error:
+            call()
     return str(error.value), "\n".join(str(w.message) for w in found)
 
 

@@ -217,7 +217,7 @@ def test_inputs_on_the_way(x):
 
 
 def test_unused_inputs(x, w):
-    with pytest.raises(RuntimeError, match="appears to not have been used in the graph. Set allow_unused=True"):
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
         grad(x.sum(), w)
     assert grad(x.sum(), (x, w), allow_unused=True)[1] is None
     assert values(grad(x.sum(), (x, w), materialize_grads=True)[1]).tolist() == [0, 0, 0]

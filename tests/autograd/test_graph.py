@@ -29,12 +29,18 @@ def w(device):
 @pytest.mark.parametrize(
     ("op", "name"),
     [
-        (lambda x: x * 2, "MulBackward0"), (lambda x: x + x, "AddBackward0"), (lambda x: x.exp(), "ExpBackward0"),
-        (lambda x: x.sum(), "SumBackward0"), (lambda x: x[1:], "SliceBackward0"), (lambda x: x.clone(), "CloneBackward0"),
-        (lambda x: x.log_softmax(0), "LogSoftmaxBackward0"), (lambda x: framework.cat([x, x]), "CatBackward0"),
-        (lambda x: x.half() * 2, "MulBackward0"), (lambda x: x.sort()[0], "SortBackward0"),
+        (lambda x: x * 2, "MulBackward0"),
+        (lambda x: x + x, "AddBackward0"),
+        (lambda x: x.exp(), "ExpBackward0"),
+        (lambda x: x.sum(), "SumBackward0"),
+        (lambda x: x[1:], "SliceBackward0"),
+        (lambda x: x.clone(), "CloneBackward0"),
+        (lambda x: x.log_softmax(0), "LogSoftmaxBackward0"),
+        (lambda x: framework.cat([x, x]), "CatBackward0"),
+        (lambda x: x.half() * 2, "MulBackward0"),
+        (lambda x: x.sort()[0], "SortBackward0"),
     ],
-)  # fmt: skip
+)
 def test_names(x, op, name):
     node = op(x).grad_fn
     assert node.name() == type(node).__name__ == name

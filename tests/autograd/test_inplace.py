@@ -123,7 +123,7 @@ def test_writes_to_saved_values_are_noticed(x, saved, write, gradients):
     with framework.set_grad_enabled(gradients):
         WRITES[write](s)
     with pytest.raises(
-        RuntimeError, match="has been modified by an inplace operation.*is at version .; expected version"
+        RuntimeError, match=r"has been modified by an inplace operation.*is at version .; expected version"
     ):
         loss.backward()
 
@@ -238,7 +238,10 @@ def untracked_view(x):
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation"
-MULTIPLE = "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns multiple"
+MULTIPLE = (
+    "Output {} of {} is a view and is being modified inplace. "
+    "This view is the output of a function that returns multiple"
+)
 NO_GRAD = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
 OVERLAP = "more than one element of the written-to tensor refers to a single memory location"
 FORBIDDEN = {

@@ -69,7 +69,7 @@ TABLE = {
     "l1_loss": (lambda x: F.l1_loss(x, x.detach() * 1, reduction="sum"), [0.0, 1], [0, 0]),
     "smooth_l1_loss": (lambda x: F.smooth_l1_loss(x, x.detach() - 1, reduction="sum"), [0.0, 1], [1, 1]),
     "huber_loss": (lambda x: F.huber_loss(x, x.detach() - 1, reduction="sum"), [0.0, 1], [1, 1]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -100,7 +100,7 @@ def test_modes_and_transforms_of_one_thread_are_not_those_of_another(device):
                 assert values(jvp(lambda t: t * t, (x.detach(),), (x.detach(),))[1]).tolist() == [2, 2, 2]
             else:
                 log = []
-                with saved_tensors_hooks(lambda t: log.append(1) or t, lambda t: t):
+                with saved_tensors_hooks(lambda t, log=log: log.append(1) or t, lambda t: t):
                     y = x * x
                 assert log == [1, 1]
                 assert not (y * 1).is_inference()

@@ -43,7 +43,7 @@ VIEWS = {
     "as_strided": lambda t: t.as_strided((2, 2), (5, 1), 1),
     "hsplit": lambda t: t.hsplit(2)[1],
     "tensor_split": lambda t: t.tensor_split(2)[0],
-}  # fmt: skip
+}
 view = pytest.mark.parametrize("name", VIEWS)
 
 
