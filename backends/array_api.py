@@ -77,6 +77,12 @@ class ArrayAPI:
     def arange(self, start: Any, stop: Any, step: Any, dtype: dtype) -> Array:
         return self.xp.arange(start, stop, step, dtype=self.native[dtype])
 
+    # ---------------------------------------------------------------- elementwise
+    def sign(self, x: Array) -> Array:
+        """0 for nan, which the standard leaves nan; a complex nan stays."""
+        r = self.xp.sign(x)
+        return self.xp.where(r == r, r, self.xp.zeros_like(r)) if self.dtype_of(x).is_floating_point else r
+
     # ---------------------------------------------------------------- shape
     def reshape(self, x: Array, shape: Shape) -> Array:
         return self.xp.reshape(x, shape)

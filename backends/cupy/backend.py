@@ -77,7 +77,7 @@ class Cupy(NumpyLike):
         if x.dtype.kind == "c":
             size = cupy.absolute(x)
             return x / cupy.where(size == 0, size.dtype.type(1), size)
-        return cupy.where(cupy.isnan(x), x.dtype.type(0), cupy.sign(x)) if x.dtype.kind == "f" else cupy.sign(x)
+        return cupy.where(cupy.isnan(x), x.dtype.type(0), cupy.sign(x)) if x.dtype.kind not in "biu" else cupy.sign(x)
 
     sgn = sign
 
