@@ -321,3 +321,21 @@ logaddexp2 = binary(
         lambda xp, g, input, other: g * _ratio(xp, other, input, xp.exp2),
     ),
 )
+
+
+def _entr(xp, input):
+    """-x log(x), with its limit 0 at 0, and -inf below."""
+    return zero_where(
+        xp, xp.eq(input, 0), xp.where(input < 0, xp.full((), float("-inf"), xp.like(input)), -input * xp.log(input))
+    )
+
+
+entr = unary(
+    "entr",
+    doc="-x log(x): the terms of an entropy; 0 at 0 and -inf below.",
+    forward=_entr,
+    batch=elementwise_batch,
+    deriv=(lambda xp, input: -1 - xp.log(input),),
+    inplace=False,
+    **_SPECIAL,
+)

@@ -88,6 +88,7 @@ ROWS = [
         inplace=True,
         errors=(((np.ones(2), 0), RuntimeError, "greater than or equal to 1"),),
     ),
+    unary_row("special.entr", special.entr, 0.2, 3, dtypes=FLOATS, inplace=False),
     unary_row("i0", special.i0, dtypes=FLOATS, tolerance=2),
     unary_row("special.i0e", special.i0e, 0.2, 3, dtypes=DOUBLE, tolerance=2, inplace=False),
     unary_row("special.i1", special.i1, 0.2, 3, dtypes=DOUBLE, tolerance=4, inplace=False),
