@@ -13,7 +13,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import framework
+from framework.core.host import to_host
 from framework.core.tensor import Tensor
 
 __all__ = [
@@ -274,8 +277,10 @@ def _orthogonal(tensor: Tensor, gain: float, *, generator: Any = None) -> Tensor
     matrix = framework.empty(rows, tensor.numel() // rows, dtype=tensor.dtype, device=tensor.device)
     matrix.normal_(0, 1, generator=generator)
     wide = rows < matrix.shape[1]
-    q, r = framework.linalg.qr(matrix.t() if wide else matrix)
-    q = q * framework.diag(r, 0).sign()  # so that the result is uniform over the orthogonal matrices (Mezzadri 2007)
+    # Factored on the host by LAPACK, as initial values are the same on every device.
+    q, r = np.linalg.qr(to_host(matrix.t() if wide else matrix))
+    q = q * np.sign(np.diagonal(r))  # so that the result is uniform over the orthogonal matrices (Mezzadri 2007)
+    q = framework.tensor(q, dtype=tensor.dtype, device=tensor.device)
     return tensor.copy_((q.t() if wide else q).reshape(tensor.shape)).mul_(gain)
 
 

@@ -52,6 +52,7 @@ class UninitializedTensorMixin:
 
     @property
     def array(self) -> Any:
+        """RuntimeError: there are no elements yet."""
         raise _no_elements(type(self))
 
     @classmethod
@@ -60,6 +61,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Any:
+        """RuntimeError: it is not known yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
@@ -67,6 +69,7 @@ class UninitializedTensorMixin:
         )
 
     def share_memory_(self) -> Self:
+        """RuntimeError: there is nothing to share yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -81,9 +84,11 @@ class UninitializedTensorMixin:
         return self._made(t.requires_grad, found.device, found.dtype)
 
     def cpu(self) -> Self:
+        """One like this on the CPU."""
         return self.to("cpu")
 
     def cuda(self, device: Any = None) -> Self:
+        """One like this on a CUDA device."""
         return self.to("cuda" if device is None else device)
 
     def take_place(self, other: Tensor) -> None:
@@ -118,7 +123,9 @@ for _name, _dtype in (
     ("long", "int64"),
     ("bfloat16", "bfloat16"),
 ):
-    setattr(UninitializedTensorMixin, _name, lambda self, _dtype=_dtype: self.to(getattr(framework, _dtype)))
+    _cast = lambda self, _dtype=_dtype: self.to(getattr(framework, _dtype))
+    _cast.__doc__ = f"One like this in {_dtype}."
+    setattr(UninitializedTensorMixin, _name, _cast)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

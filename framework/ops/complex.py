@@ -166,7 +166,13 @@ def _angle_dtype(d):
     return d.to_real() if d.category > 1 else get_default_dtype()
 
 
-angle = unary("angle", dtype=_angle_dtype, vjp=(_angle_vjp,), inplace=False)
+angle = unary(
+    "angle",
+    doc="The angle of a complex number in radians, in (-pi, pi]; 0 or pi for a real one.",
+    dtype=_angle_dtype,
+    vjp=(_angle_vjp,),
+    inplace=False,
+)
 
 # ---------------------------------------------------------------- conjugates: always computed, so nothing is ever
 # pending

@@ -16,16 +16,17 @@ def _wins(xp, input, other, better):
     return xp.logical_or(better, xp.isnan(other))
 
 
-fmax = binary("fmax", numbers="none", exact=True, accept="biuf", inplace=False, vjp=(
+fmax = binary("fmax", doc="The greater of two elements; a number wins over nan.", numbers="none", exact=True, accept="biuf", inplace=False, vjp=(
     lambda xp, g, input, other: zero_where(xp, xp.logical_not(_wins(xp, input, other, input >= other)), g),
     lambda xp, g, input, other: zero_where(xp, _wins(xp, input, other, input >= other), g)))  # fmt: skip
-fmin = binary("fmin", numbers="none", exact=True, accept="biuf", inplace=False, vjp=(
+fmin = binary("fmin", doc="The lesser of two elements; a number wins over nan.", numbers="none", exact=True, accept="biuf", inplace=False, vjp=(
     lambda xp, g, input, other: zero_where(xp, xp.logical_not(_wins(xp, input, other, input <= other)), g),
     lambda xp, g, input, other: zero_where(xp, _wins(xp, input, other, input <= other), g)))  # fmt: skip
 
 # ---------------------------------------------------------------- sizes and signs
 hypot = binary(
     "hypot",
+    doc="sqrt(input ** 2 + other ** 2), without overflow.",
     numbers="none",
     accept="f",
     vjp=(
@@ -33,9 +34,11 @@ hypot = binary(
         lambda xp, g, other, out: zero_where(xp, out == 0, g * (other / out)),
     ),
 )
-copysign = binary("copysign", numbers="other", dtype="float", accept="biuf", vjp=(
+copysign = binary("copysign", doc="The magnitude of input with the sign of other.", numbers="other", dtype="float", accept="biuf", vjp=(
     lambda xp, g, input, out: zero_where(xp, input == 0, g * (out / input)), lambda g: g * 0))  # fmt: skip
-nextafter = binary("nextafter", numbers="none", accept="f", exact=True)
+nextafter = binary(
+    "nextafter", doc="The next floating number after input towards other.", numbers="none", accept="f", exact=True
+)
 
 
 def _one_dtype(input, other):
@@ -43,11 +46,18 @@ def _one_dtype(input, other):
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-heaviside = binary("heaviside", numbers="none", accept="biuf", exact=True, check=_one_dtype)
+heaviside = binary(
+    "heaviside",
+    doc="0 below 0, 1 above, and other where input is 0.",
+    numbers="none",
+    accept="biuf",
+    exact=True,
+    check=_one_dtype,
+)
 
 # ---------------------------------------------------------------- whole numbers and bits
-gcd = binary("gcd", numbers="none", accept="iu", exact=True)
-lcm = binary("lcm", numbers="none", accept="iu", exact=True)
+gcd = binary("gcd", doc="The greatest common divisor.", numbers="none", accept="iu", exact=True)
+lcm = binary("lcm", doc="The least common multiple.", numbers="none", accept="iu", exact=True)
 
 
 # ---------------------------------------------------------------- mantissas and exponents

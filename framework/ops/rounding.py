@@ -10,7 +10,8 @@ from framework.dispatch.schema import Num
 
 frac = unary(
     "frac",
-    lambda xp, input: input - xp.trunc(input),
+    doc="x without its whole part; has the sign of x.",
+    forward=lambda xp, input: input - xp.trunc(input),
     accept="f",
     batch=elementwise_batch,
     deriv=(lambda xp, input: xp.full(tuple(input.shape), 1, xp.like(input)),),

@@ -22,13 +22,35 @@ def zero_where(xp, condition, value):
 
 
 # ---------------------------------------------------------------- error functions
-erf = unary("erf", deriv=(lambda xp, input: xp.exp(-(input * input)) * (2 / sqrt(pi)),), **_BOTH)
-erfc = unary("erfc", deriv=(lambda xp, input: xp.exp(-(input * input)) * (-2 / sqrt(pi)),), **_BOTH)
-erfinv = unary("erfinv", deriv=(lambda xp, out: xp.exp(out * out) * (sqrt(pi) / 2),), **_BOTH)
+erf = unary(
+    "erf", doc="The error function.", deriv=(lambda xp, input: xp.exp(-(input * input)) * (2 / sqrt(pi)),), **_BOTH
+)
+erfc = unary(
+    "erfc",
+    doc="1 - erf(x), accurate for large x.",
+    deriv=(lambda xp, input: xp.exp(-(input * input)) * (-2 / sqrt(pi)),),
+    **_BOTH,
+)
+erfinv = unary(
+    "erfinv",
+    doc="The inverse of erf, on (-1, 1).",
+    deriv=(lambda xp, out: xp.exp(out * out) * (sqrt(pi) / 2),),
+    **_BOTH,
+)
 
 # ---------------------------------------------------------------- gamma functions
-lgamma = unary("lgamma", deriv=(lambda xp, input: xp.digamma(input),), **_BOTH | {"alias": ("gammaln",)})
-digamma = unary("digamma", deriv=(lambda xp, input: xp.polygamma(input, 1),), **_BOTH | {"alias": ("psi",)})
+lgamma = unary(
+    "lgamma",
+    doc="The logarithm of |Gamma(x)|.",
+    deriv=(lambda xp, input: xp.digamma(input),),
+    **_BOTH | {"alias": ("gammaln",)},
+)
+digamma = unary(
+    "digamma",
+    doc="The derivative of lgamma.",
+    deriv=(lambda xp, input: xp.polygamma(input, 1),),
+    **_BOTH | {"alias": ("psi",)},
+)
 
 
 @op(
@@ -104,12 +126,14 @@ def _gamma_density(xp, input, other):
 
 igamma = binary(
     "igamma",
+    doc="The regularised lower incomplete gamma function of (input, other).",
     numbers="none",
     vjp=(_no_derivative("igamma"), lambda xp, g, input, other: g * _gamma_density(xp, input, other)),
     **_BOTH,
 )
 igammac = binary(
     "igammac",
+    doc="The regularised upper incomplete gamma function of (input, other).",
     numbers="none",
     vjp=(_no_derivative("igammac"), lambda xp, g, input, other: -g * _gamma_density(xp, input, other)),
     **_BOTH,
@@ -126,11 +150,21 @@ def _over(xp, out, input):
     )
 
 
-i0 = unary("i0", deriv=(lambda xp, input: xp.i1(input),), **_BOTH)
-i0e = unary("i0e", deriv=(lambda xp, input, out: xp.i1e(input) - xp.sign(input) * out,), **_SPECIAL)
-i1 = unary("i1", deriv=(lambda xp, input, out: xp.i0(input) - _over(xp, out, input),), **_SPECIAL)
+i0 = unary("i0", doc="The modified Bessel function of order 0.", deriv=(lambda xp, input: xp.i1(input),), **_BOTH)
+i0e = unary(
+    "i0e", doc="exp(-|x|) times i0.", deriv=(lambda xp, input, out: xp.i1e(input) - xp.sign(input) * out,), **_SPECIAL
+)
+i1 = unary(
+    "i1",
+    doc="The modified Bessel function of order 1.",
+    deriv=(lambda xp, input, out: xp.i0(input) - _over(xp, out, input),),
+    **_SPECIAL,
+)
 i1e = unary(
-    "i1e", deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),), **_SPECIAL
+    "i1e",
+    doc="exp(-|x|) times i1.",
+    deriv=(lambda xp, input, out: xp.i0e(input) - xp.sign(input) * out - _over(xp, out, input),),
+    **_SPECIAL,
 )
 
 
@@ -221,6 +255,7 @@ def _times_log_vjp(xp, g, log, x, y, edge):
 
 xlogy = binary(
     "xlogy",
+    doc="input * log(other); 0 where input is 0.",
     forward=lambda xp, input, other: _times_log(xp, xp.log, input, other),
     inplace=True,
     batch=elementwise_batch,
@@ -232,6 +267,7 @@ xlogy = binary(
 )
 xlog1py = binary(
     "xlog1py",
+    doc="input * log1p(other); 0 where input is 0.",
     forward=lambda xp, input, other: _times_log(xp, xp.log1p, input, other),
     inplace=False,
     batch=elementwise_batch,
@@ -264,6 +300,7 @@ binary("complex_logaddexp", _complex_logaddexp, accept="c", spaces=(), batch=ele
        deriv=(lambda xp, input, out: xp.exp(input - out), lambda xp, other, out: xp.exp(other - out)))  # fmt: skip
 logaddexp = binary(
     "logaddexp",
+    doc="log(exp(input) + exp(other)), without overflow.",
     numbers="none",
     inplace=False,
     accept="f",
@@ -275,6 +312,7 @@ logaddexp = binary(
 )
 logaddexp2 = binary(
     "logaddexp2",
+    doc="log2(2 ** input + 2 ** other), without overflow.",
     numbers="none",
     inplace=False,
     accept="f",

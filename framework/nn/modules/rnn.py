@@ -187,6 +187,7 @@ class RNNBase(Module):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise RuntimeError for sizes of input or state that do not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
@@ -278,6 +279,7 @@ class LSTM(RNNBase):
         return self._state_size(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise RuntimeError for sizes of input or state that do not fit."""
         self.check_input(input, batch_sizes)
         sizes = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)
         for i, size in enumerate(sizes):

@@ -69,40 +69,52 @@ class PackedSequence(_Fields):
         return type(self)(data, self.batch_sizes, *indices)
 
     def cpu(self, *args: Any, **kwargs: Any) -> Self:
+        """The same sequence on the CPU."""
         return self.to("cpu", *args, **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
+        """The same sequence on a CUDA device."""
         return self.to(*args, **kwargs) if args or "device" in kwargs else self.to("cuda", **kwargs)
 
     def double(self) -> Self:
+        """The same sequence in float64."""
         return self.to(framework.float64)
 
     def float(self) -> Self:
+        """The same sequence in float32."""
         return self.to(framework.float32)
 
     def half(self) -> Self:
+        """The same sequence in float16."""
         return self.to(framework.float16)
 
     def long(self) -> Self:
+        """The same sequence in int64."""
         return self.to(framework.int64)
 
     def int(self) -> Self:
+        """The same sequence in int32."""
         return self.to(framework.int32)
 
     def short(self) -> Self:
+        """The same sequence in int16."""
         return self.to(framework.int16)
 
     def char(self) -> Self:
+        """The same sequence in int8."""
         return self.to(framework.int8)
 
     def byte(self) -> Self:
+        """The same sequence in uint8."""
         return self.to(framework.uint8)
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the data lives on an NVIDIA GPU."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
+        """False: there is no pinned memory here."""
         return False
 
 
