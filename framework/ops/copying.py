@@ -16,11 +16,8 @@ _PLAIN = (Tensor, Parameter, Buffer)
 
 
 def _attributes(t: Tensor) -> dict[str, Any]:
-    """What users (and subclasses) put on a tensor, and its gradient."""
-    found = {name: value for name, value in t.__dict__.items() if name != "_grad"}
-    if retained(t) is not None:
-        found["grad"] = retained(t)
-    return found
+    """What users (and subclasses) put on a tensor."""
+    return {name: value for name, value in t.__dict__.items() if name != "_grad"}
 
 
 def _finished(t: Tensor, kind: type, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
@@ -48,7 +45,12 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     else:
         t = _copied_base(self, memo).detach()
     memo[id(self)] = t
-    return _finished(t, type(self), self.requires_grad, copy.deepcopy(_attributes(self), memo))
+    attributes = _attributes(self)
+    if retained(self) is not None and not isinstance(
+        self, Parameter
+    ):  # a copied model starts without gradients, as in PyTorch
+        attributes["grad"] = retained(self)
+    return _finished(t, type(self), self.requires_grad, copy.deepcopy(attributes, memo))
 
 
 def _copied_base(t: Tensor, memo: dict[int, Any]) -> Tensor:

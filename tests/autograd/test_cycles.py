@@ -16,7 +16,6 @@ ROWS = [row for row in rows() if row.grad]
 
 @pytest.fixture(autouse=True)
 def no_collector():
-    gc.collect()
     gc.disable()
     yield
     gc.enable()
