@@ -72,6 +72,18 @@ def _steps(d: dtype) -> tuple[Any, Any]:
     return (x[:30], y[:30])
 
 
+def _positive(d: dtype) -> tuple[Any, Any]:
+    a, x = np.meshgrid(np.array([0.3, 1.0, 2.5, 9.0]), np.array([0.0, 0.2, 1.0, 4.0, 12.0]))
+    return a.ravel(), x.ravel()
+
+
+def _gammas(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two numbers by mpmath, element by element."""
+    return lambda a, x: np.array(
+        [float(f(mpmath.mpf(float(p)), mpmath.mpf(float(q)))) for p, q in zip(a, x, strict=True)]
+    )
+
+
 def _where(d: dtype) -> tuple[Any, Any, Any]:
     x, y = pairs(d)
     return np.resize([True, False, False], x.shape), x, y
@@ -198,6 +210,8 @@ BINARY = [
     Row("ldexp", np.ldexp, FLOATS, 0, _scales),
     Row("logaddexp", np.logaddexp, FLOATS, 4, pairs, signed_zero=False, scale=1.0),
     Row("logaddexp2", np.logaddexp2, FLOATS, 4, pairs, signed_zero=False, scale=1.0),
+    Row("igamma", _gammas(lambda a, x: mpmath.gammainc(a, 0, x, regularized=True)), (dt.float64,), 64, _positive),
+    Row("igammac", _gammas(lambda a, x: mpmath.gammainc(a, x, regularized=True)), (dt.float64,), 64, _positive),
     Row("heaviside", lambda x, y: np.where(np.isnan(x), 0, np.heaviside(x, y)), FLOATS, 0, pairs, signed_zero=False),
     Row("maximum", np.maximum, EXACT, 0, pairs, signed_zero=False),
     Row("minimum", np.minimum, EXACT, 0, pairs, signed_zero=False),
