@@ -7,8 +7,8 @@ import pytest
 from framework.autograd import grad, set_detect_anomaly
 from framework.autograd.graph import saved_tensors_hooks
 from framework.core.tensor import Tensor
-from tests.ops.checks import as_function, close, loss_of, tensor, values
 from tests.opinfo import Draw, rows
+from tests.ops.checks import as_function, close, loss_of, tensor, values
 
 ROWS = [row for row in rows() if row.grad]
 every = pytest.mark.parametrize("row", ROWS, ids=lambda r: r.id)
