@@ -251,10 +251,11 @@ def test_every_entry_is_reached() -> None:
                     **convert(sample.kwargs, lambda a: tensor(a, "cpu")),
                 )
     called = {c.name for c in record.calls}
-    missing = sorted(n for n, e in ENTRIES.items() if n not in called and not e.composite and n not in INTERNAL)
+    missing = sorted(n for n, e in OWN.items() if n not in called and not e.composite and n not in INTERNAL)
     assert not missing, f"no row in tests/opinfo calls {missing}"
 
 
+OWN = dict(ENTRIES)  # tests of dispatch register ops of their own later
 INTERNAL = {"alias", "overwrite", "write_view", "to_device"}  # tested through the mechanisms that use them
 
 
