@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from backends.numpy.quiet import quiet
+from backends.numpy.quiet import QUIET, quiet, state
 from framework.core.graph import Leaf, Node, Pick
-from framework.core.state import ANOMALY, STATE, grad_enabled
+from framework.core.state import ANOMALY, STATE
 from framework.core.storage import write
 from framework.core.tensor import Tensor, arr, make
 from framework.dispatch.errors import freed
+from framework.dispatch.generate import on_tensors
 from framework.dispatch.record import backward_generic
 from framework.dispatch.registry import T
 
@@ -47,16 +48,20 @@ def run(
     )
     backend = gradients[0].backend
     tensors = create_graph or levels or crosses(order) or any(g.backend is not backend for g in gradients)
-    with quiet(), grad_enabled(tensors and (create_graph or levels and STATE.grad)):
-        walk = _Walk(backend, tensors, retain_graph, create_graph, accumulate, inputs, useful)
+    walk = _Walk(backend, tensors, retain_graph, create_graph, accumulate, inputs, useful)
+    local = STATE.__dict__
+    before = local["grad"], local.get("walk")
+    local["grad"] = tensors and (create_graph or levels and STATE.grad)
+    local["walk"] = walk  # hooks may ask which pass calls them
+    try:
         for root, g in zip(roots, gradients, strict=True):
             walk.give(root, g if tensors else arr(g))
-        local = STATE.__dict__
-        before, local["walk"] = local.get("walk"), walk  # hooks may ask which pass calls them
-        try:
+        if state() is QUIET:
             return walk.run(order)
-        finally:
-            local["walk"] = before
+        with quiet():
+            return walk.run(order)
+    finally:
+        local["grad"], local["walk"] = before
 
 
 def plan(roots: Sequence[Node], inputs: Sequence[Node] | None) -> tuple[list[Node], set[Node]]:
@@ -107,19 +112,20 @@ class _Walk:
     def run(self, order: list[Node]) -> dict[Node, Any]:
         grads, owned, backend, keep, xp = self.grads, self.owned, self.backend, self.keep, self.xp
         wanted, useful, add, array, pop = self.wanted, self.useful, self.add, backend.array, grads.pop
-        every, arrays = wanted is None, not (self.tensors or ANOMALY.enabled)
+        every, arrays = wanted is None, not self.tensors
+        generated = (arrays or self.create) and not ANOMALY.enabled
         for n in order:
             g = pop(n, None)
             if g is None:
                 continue
-            if type(n) is Node and arrays:  # a plain node: its generated reverse, raw arrays
+            if type(n) is Node and generated:  # a plain node: its generated reverse
                 if wanted is not None and n in wanted:
                     self.found[n] = g
                     if not self.feeds(n):
                         continue
                 if n.saved is None and n.entry.saves:
                     freed(n)
-                out = n.entry.backward(n, g, backend)
+                out = n.entry.backward(n, g, backend) if arrays else on_tensors(n.entry)(n, g, T)
                 if not keep:
                     n.saved = n.out = n.out_storage = None
             else:

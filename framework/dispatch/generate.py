@@ -323,21 +323,43 @@ def _askers(e: Entry, name: str) -> list[str]:
     return [q for q, r in zip(e.nums, e.vjp, strict=True) if r and name in r.names]
 
 
-def reverse(e: Entry) -> str:
-    """Reverse on raw arrays for nodes of the fast path: rules called with what they name, no loop, no lookup."""
+def on_tensors(e: Entry) -> Any:
+    """The reverse of an op's plain nodes on Tensors, for gradients that are differentiated in their turn; generated when
+    first asked for.
+    """
+    if e.backward_on_tensors is None:
+        from .record import linked_to, output_of
+
+        scope = e.fn.__globals__ | {"linked_to": linked_to, "output_of": output_of}
+        text, file = reverse(e, tensors=True), f"<op {e.name}, on tensors>"
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+        exec(compile(text, file, "exec"), scope)
+        e.backward_on_tensors = scope[f"{e.name}_backward"]
+    return e.backward_on_tensors
+
+
+def reverse(e: Entry, tensors: bool = False) -> str:
+    """Reverse on raw arrays (or on Tensors with their history) for nodes of the fast path: rules called with what they
+    name, no loop, no lookup.
+    """
     lines = [f"def {e.name}_backward(n, g, xp):", f"    {''.join(f'e_{p}, ' for p in e.nums)} = n.edges"]
     for i, p in enumerate(e.tensors):
         if p in e.uses:
             lines += [f"    {p} = n.saved[{i}]; v = n.versions[{i}]",
                       f"    if {p} is not None and v is not None:",
-                      f"        if v != (0 if {p}.storage is None else {p}.storage.version): stale(n, {p!r}, {p}, v)",
-                      f"        {p} = {p}.array if {p}.array is not None else refresh({p})"]  # fmt: skip
-    if "out" in e.uses:
+                      f"        if v != (0 if {p}.storage is None else {p}.storage.version): stale(n, {p!r}, {p}, v)"]  # fmt: skip
+            if not tensors:
+                lines += [f"        {p} = {p}.array if {p}.array is not None else refresh({p})"]
+            elif p in e.nums:
+                lines += [f"        if {p}.node is not e_{p}: {p} = linked_to({p}, e_{p})"]
+    if "out" in e.uses and tensors:
+        lines += ["    out = output_of(n, 'out', g.backend)"]
+    elif "out" in e.uses:
         lines += ["    if n.out_storage.version: stale(n, 'out', n.out_storage, 0)", "    out = n.out"]
     if any(p in e.uses for p in e.static):
         lines += [f"    {''.join(p + ', ' for p in e.static)} = n.params"]
     if len(e.vjp) == 1 and e.vjp[0] and not e.vjp[0].one:
-        if e.kernel_vjp:
+        if e.kernel_vjp and not tensors:
             name, given = vjp_kernel(e, 0)
             lines += [f"    r = xp.{name}({', '.join(given)}) if {name!r} in xp.kernels else NotImplemented",
                       "    if r is not NotImplemented: return r"]  # fmt: skip
@@ -349,7 +371,7 @@ def reverse(e: Entry) -> str:
             continue
         names = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in r.names)
         call = f"{'g * ' if r.times else ''}rule{i}({names})"
-        if e.kernel_vjp:
+        if e.kernel_vjp and not tensors:
             name, given = vjp_kernel(e, i)
             raw = ", ".join(f"e_{p}.shape" if q == "shape" else q for q in given)
             lines += [
@@ -360,4 +382,4 @@ def reverse(e: Entry) -> str:
     return "\n".join([*lines, f"    return ({''.join(grads)})", ""])
 
 
-__all__ = ["ANY", "FLOATS", "INTEGERS", "compiled", "function_of", "source"]
+__all__ = ["ANY", "FLOATS", "INTEGERS", "compiled", "function_of", "on_tensors", "source"]

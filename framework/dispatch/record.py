@@ -233,9 +233,7 @@ def _restore(n: Any, name: str, t: Any, version: Any, edge: Any, tensors: bool, 
         return a if cast is None else cast(a)
     if cast is not None:
         if t.level is n.level:  # what comes from outside the level keeps its history, which is on a tape of its own
-            t = t if t.node is edge and create else strip(t)
-            if create:
-                t.node = edge
+            t = strip(t) if not create else t if t.node is edge else linked_to(t, edge)
         t = cast(t)
     return t
 
@@ -264,11 +262,20 @@ def _output(n: Any, q: str, saved: tuple[Any, Any, Any], backend: Any, tensors: 
     return o
 
 
-def output_of(n: Any, q: str) -> Tensor:
+def output_of(n: Any, q: str, backend: Any = None) -> Tensor:
     """One of a node's own outputs that it saved, with its history."""
     saved = saved_outputs(n)[q]
-    found: Tensor = _output(n, q, saved, None if type(saved[0]) is Packed else _backend_holding(*saved[:2]), True, True)
+    if backend is None and type(saved[0]) is not Packed:
+        backend = _backend_holding(*saved[:2])
+    found: Tensor = _output(n, q, saved, backend, True, True)
     return found
+
+
+def linked_to(t: Tensor, edge: Node | None) -> Tensor:
+    """A saved tensor with the node it had, if it has another by now."""
+    t = strip(t)
+    t.node = edge
+    return t
 
 
 def _backend_holding(array: Any, storage: Any) -> Any:

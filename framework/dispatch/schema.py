@@ -116,7 +116,8 @@ class Entry:
     cast: str | None = None
     result: Any = None  # the namedtuple of several outputs
     fn: Any = None  # the public function
-    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays
+    backward: Callable[..., Any] | None = None  # its generated reverse on raw arrays, and on Tensors
+    backward_on_tensors: Callable[..., Any] | None = None
     shown_classes: dict[type, Any] = field(default_factory=dict)  # classes of its nodes as users see them
 
     def run(self, xp: Any, args: Any) -> Any:

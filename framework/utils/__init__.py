@@ -1,11 +1,13 @@
-"""Helpers around tensors and modules: `utils.data` makes batches, `utils.hooks` holds the handle of a hook."""
+"""Helpers around tensors and modules: `utils.data` makes batches, `utils.checkpoint` trades computing for memory,
+`utils.hooks` holds the handle of a hook.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-__all__ = ["data", "hooks"]
+__all__ = ["checkpoint", "data", "hooks"]
 
 
 def __getattr__(name: str) -> Any:  # loaded when first asked for: modules of every layer use `utils.hooks`

@@ -16,7 +16,7 @@ from framework import tensor
 from framework.autograd import grad
 from framework.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
 from framework.core.state import ACTIVE
-from framework.dispatch.registry import register
+from framework.dispatch.registry import ENTRIES, T, register
 from framework.func import grad as func_grad
 from framework.func import jvp, vmap
 from tests.ops.checks import values
@@ -134,22 +134,28 @@ def test_first_use_of_everything_at_once(device):
         alone(FIRST_USE.format(device=device))
 
 
-def test_first_use_at_once(device):
+@pytest.fixture
+def new_op():
+    """A formula that nobody has called yet."""
+
+    def forward(xp, input):
+        return xp.mul(input, input) + xp.exp(input)
+
+    forward.__annotations__ = {"input": "Num"}
+    yield register("first_use", forward, spaces=(), vjp=(lambda xp, g, input: g * (input * 2 + xp.exp(input)),))
+    del ENTRIES["first_use"], T.first_use
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_first_use_of_one_op_at_once(device, new_op, attempt):
     """Ops are compiled when first called: by several threads, here."""
-    for k in range(5):
 
-        def first(xp, input):
-            return xp.mul(input, input) + xp.exp(input)
+    def work(i):
+        x = tensor([0.0, 1.0], requires_grad=True, device=device)
+        new_op(x).sum().backward()
+        np.testing.assert_allclose(values(x.grad), [1, 2 + np.e], rtol=1e-6)
 
-        first.__annotations__ = {"input": "Num"}
-        f = register(f"first_use_{k}", first, spaces=(), vjp=(lambda xp, g, input: g * (input * 2 + xp.exp(input)),))
-
-        def work(i, f=f):
-            x = tensor([0.0, 1.0], requires_grad=True, device=device)
-            f(x).sum().backward()
-            np.testing.assert_allclose(values(x.grad), [1, 2 + np.e], rtol=1e-6)
-
-        together(4, work)
+    together(4, work)
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 In a block, programs are separated by blank lines. The last line of one is an expression, or a statement after an
 exclamation mark; in the second table it raises, with the text that follows `raises`. Names: F is the library, A its
-autograd, G its `autograd.grad`, t its `tensor`, a and b vectors and m a matrix that require grad, log an empty list.
+autograd, G its `autograd.grad`, t its `tensor`, a and b vectors and m a matrix that require grad, log an empty list,
+C `utils.checkpoint.checkpoint`.
 """
 
 VALUES = {
@@ -966,9 +967,58 @@ G(y, a, F.ones(4,3), is_grads_batched=True)
 x=a.clone().detach(); y=x.requires_grad_(); z=y.sum(); z.backward()
 x.grad
 """,
+    "checkpoint": """
+y=C(lambda t: (t*t).sin().exp(), a, use_reentrant=False); y.sum().backward()
+a.grad
+
+y=C(lambda t: (t*t).sin().exp(), a, use_reentrant=True); y.sum().backward()
+a.grad, y.requires_grad
+
+y=C(lambda t: log.append(1) or (t*t).sin()+1, a, use_reentrant=False)
+z=y.sum(); z.backward(retain_graph=True); z.backward()
+log, a.grad
+
+y=C(lambda t: C(lambda u: (u*u).exp(), t*b, use_reentrant=False)*t, a, use_reentrant=False)
+y.sum().backward()
+a.grad, b.grad
+
+y=C(lambda t: (log.append('in'), t*t, log.append('out'))[1]+1, a, use_reentrant=False)
+y.sum().backward()
+log
+
+y=C(lambda t: t*t*t, a, use_reentrant=False)
+g,=G(y.sum(), a, create_graph=True)
+g, G(g.sum(), a)
+
+with graph.saved_tensors_hooks(lambda x: log.append(tuple(x.shape)) or x, lambda x: x):
+    y=C(lambda t: t.exp()*t, a*1, use_reentrant=False)
+y.sum().backward()
+log, a.grad
+""",
 }
 
 ERRORS = {
+    "checkpoint": """
+y=C(lambda t: t*t, a, use_reentrant=True)
+!G(y.sum(), a)
+raises is incompatible with .grad() or passing an `inputs` parameter to .backward()
+
+o=[lambda t: (t*t).sin(), lambda t: (t[:2]*t[:2]).sin()]
+y=C(lambda t: o.pop(0)(t), a, use_reentrant=False)
+!y.sum().backward()
+raises Recomputed values for the following tensors have different metadata than during the forward pass
+
+o=[lambda t: (t*t).sin(), lambda t: t+1]
+y=C(lambda t: o.pop(0)(t), a, use_reentrant=False)
+!y.sum().backward()
+raises A different number of tensors was saved during the original forward and recomputation
+
+!C(lambda t: t, a, use_reentrant=True, k=2)
+raises Unexpected keyword arguments: k
+
+!C(lambda t: t, a, use_reentrant=False, determinism_check='x')
+raises determinism_check should be one of
+""",
     "API, hooks, nodes": """
 !(a*a).backward()
 raises grad can be implicitly created only for scalar outputs

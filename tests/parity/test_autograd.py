@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
 
@@ -21,12 +22,14 @@ def programs(table):
 def run(F, program):
     """The value of a program's last line, as plain numbers and lists."""
     *lines, last = program.split("\n")
+    importlib.import_module(F.__name__ + ".utils.checkpoint")
     names = {
         "F": F,
         "A": F.autograd,
         "G": F.autograd.grad,
         "graph": F.autograd.graph,
         "t": F.tensor,
+        "C": F.utils.checkpoint.checkpoint,
         "log": [],
         "a": F.tensor([1.0, 2.0, 3.0], requires_grad=True),
         "b": F.tensor([0.5, -1.0, 2.0], requires_grad=True),
@@ -80,4 +83,4 @@ def test_errors(program):
         errors.append(caught.value)
         assert text in str(caught.value)
     ours, theirs = errors
-    assert isinstance(ours, type(theirs)) or type(theirs) is NotImplementedError
+    assert isinstance(ours, type(theirs)) or type(ours).__name__ == type(theirs).__name__
