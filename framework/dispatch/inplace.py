@@ -25,7 +25,7 @@ from .generate import FLOATS
 from .record import record, strip
 from .registry import T, register
 from .schema import Entry
-from .views import read, replaced, replay, self_overlapping
+from .views import COPY, read, replaced, replay, self_overlapping
 
 # ---------------------------------------------------------------- the generated method
 
@@ -153,6 +153,12 @@ def check_writable(x: Tensor, name: str = "", overlap: bool = False) -> None:
         )
     v = x._view
     base = v.base if v is not None else None
+    if v is not None and v.origin == COPY:
+        raise RuntimeError(
+            f"{name}: memory read as another dtype (real, imag, view_as_real, view_as_complex, view(dtype)) is a copy on device "
+            f"{x.backend.name}, so a write would not reach the tensor it was taken from. Clone it to write to the copy, or write to the "
+            "tensor itself."
+        )
     if STATE.grad:
         if v is not None and v.origin and (x.node is not None or base is not None and base.node is not None):
             _forbidden_view(v)

@@ -30,6 +30,9 @@ def root_of(a: Any) -> Any:
     return a
 
 
+COPY = "copy"  # the origin of what should be a view of memory read as another dtype, where arrays do not alias
+
+
 def view_of(e: Entry, args: tuple[Any, ...], r: Any) -> Tensor:
     """The result of a view op: on x's storage, its chain longer by one link. A copy (reshape that cannot alias) is a
     new tensor, and so is memory read as another dtype where arrays do not alias."""
@@ -39,7 +42,9 @@ def view_of(e: Entry, args: tuple[Any, ...], r: Any) -> Tensor:
         if not overlap(r, arr(x)):
             return make(x.backend, r)
     elif e.dtype is None:
-        return make(x.backend, r)
+        t = make(x.backend, r)
+        t._view = View(None, None, None, COPY)  # a write to it could not reach x, so it is refused
+        return t
     else:
         storage = storage_of(x)
         assert x._view is not None
@@ -57,7 +62,7 @@ def linked(e: Entry, args: tuple[Any, ...], x: Tensor, shadow: Any) -> View:
     v = x._view
     link = tuple(args[1:])
     if v is None or v.base is None:
-        return View(x, (None, e, link, tuple(x.shape)), shadow)
+        return View(x, (None, e, link, tuple(x.shape)), shadow, "" if v is None else v.origin)
     return View(v.base, (v.chain, e, link, tuple(x.shape)), shadow, v.origin)
 
 

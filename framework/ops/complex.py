@@ -93,7 +93,7 @@ def real(input: Num):
     """The real part, as a view (a copy where arrays do not alias); a real tensor is returned as it is."""
     if not input.is_complex():
         return input
-    return T.slice(T.as_pairs(input), FIRST) if input.backend.aliasing else real_part(input)
+    return T.slice(T.as_pairs(input), FIRST)
 
 
 @op(composite=True)
@@ -101,7 +101,7 @@ def imag(input: Num):
     """The imaginary part, as a view (a copy where arrays do not alias). RuntimeError for a real tensor."""
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return T.slice(T.as_pairs(input), SECOND) if input.backend.aliasing else T.imag_part(input)
+    return T.slice(T.as_pairs(input), SECOND)
 
 
 def _set_part(view):
@@ -111,7 +111,7 @@ def _set_part(view):
             part.copy_(value)
         else:
             other = T.imag_part(self) if view is real else real_part(self)
-            part.copy_(value)
+            part = T.clone(part).copy_(value)
             self.copy_(T.complex(part, other) if view is real else T.complex(other, part))
 
     return write

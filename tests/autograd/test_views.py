@@ -225,3 +225,28 @@ def test_shapes_changed_in_place(x):
     assert tuple(y.shape) == (4, 1, 3)
     y.sum().backward()
     assert values(x.grad).tolist() == [[2, 1, 1, 1]] * 3
+
+
+READ_AS = {
+    "real": lambda z: z.real,
+    "imag": lambda z: z.imag,
+    "view_as_real": framework.view_as_real,
+    "view(dtype)": lambda z: z.view(framework.int64),
+    "a slice of the real part": lambda z: z.real[1:],
+}
+
+
+@pytest.mark.parametrize("name", READ_AS)
+def test_memory_read_as_another_dtype_is_written_through_or_refused(name, device):
+    z = framework.tensor([1 + 2j, 3 + 4j, 5 + 6j], device=device)
+    part = READ_AS[name](z)
+    if device == "cpu":
+        part.zero_()
+        assert 0 in framework.view_as_real(z).tolist()[1]
+        return
+    with pytest.raises(RuntimeError, match="would not reach"):
+        part.zero_()
+    with pytest.raises(RuntimeError, match="would not reach"):
+        part[...] = 0
+    assert z.tolist() == [1 + 2j, 3 + 4j, 5 + 6j]
+    assert not part.clone().zero_().any()
