@@ -146,7 +146,7 @@ class NumpyLike(Convolution, Indexing, Pooling, Views, Order, Special):
         return x.squeeze(dims) if x.ndim else x[...]
 
     def mT(self, x: Array) -> Array:
-        return x.swapaxes(-1, -2)
+        return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
 
     def flip(self, x: Array, dims: Dims) -> Array:
         return self.np.flip(x, dims).copy()

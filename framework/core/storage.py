@@ -44,14 +44,18 @@ class Storage:
     written_at: tuple[Any, int, str] | None = None
 
     def __init__(self) -> None:
-        self.version, self.views, self.limit = 0, [], 8
+        self.version, self.views, self.limit = 0, [], 64
 
     def add(self, t: Tensor) -> None:
         """Remember a tensor on this storage; the dead are forgotten from time to time."""
         self.views.append(weakref.ref(t))
         if len(self.views) > self.limit:
-            living(self)
-            self.limit = 2 * len(self.views) + 8
+            self.forget()
+
+    def forget(self) -> None:
+        """Drop the references to tensors that are gone."""
+        self.views = [r for r in self.views if r() is not None]
+        self.limit = 2 * len(self.views) + 64
 
 
 class InferenceStorage(Storage):

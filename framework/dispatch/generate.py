@@ -256,7 +256,7 @@ def fast_path(e: Entry) -> list[str]:
     if e.view:
         lines += [
             f"        s = {lead}.storage or storage_of({lead}); t.storage = s; views = s.views; views.append(ref(t))",
-            "        if len(views) > s.limit: s.views.pop(); s.add(t)",
+            "        if len(views) > s.limit: s.forget()",
             f"        v = {lead}._view; w = t._view = new(View)",
             f"        if v is None or v.base is None: w.base = {lead}; w.chain = (None, E, {params}, a_{lead}.shape)",
             "        else:",
