@@ -28,26 +28,39 @@ def _input_vjp(g, beta):
     return _scaled(g, beta.conjugate())
 
 
-@op(spaces=(), accept="iufc", vjp=(_input_vjp, lambda xp, g, mat2, shape, alpha: left_vjp(xp, _scaled(g, alpha.conjugate()), mat2, shape),
-                                   lambda xp, g, mat1, shape, alpha: right_vjp(xp, _scaled(g, alpha.conjugate()), mat1, shape)))  # fmt: skip
+@op(
+    spaces=(),
+    accept="iufc",
+    vjp=(
+        _input_vjp,
+        lambda xp, g, mat2, shape, alpha: left_vjp(xp, _scaled(g, alpha.conjugate()), mat2, shape),
+        lambda xp, g, mat1, shape, alpha: right_vjp(xp, _scaled(g, alpha.conjugate()), mat1, shape),
+    ),
+)
 def add_matmul(xp, input: Num, mat1: Num, mat2: Num, beta, alpha):
     """beta input + alpha mat1 @ mat2."""
     return _sum(input, xp.matmul(mat1, mat2), beta, alpha)
 
 
-@op(spaces=(), elementwise=True, vjp=(_input_vjp, lambda xp, g, vec2, alpha: _scaled(g, alpha.conjugate()) * xp.conj(vec2),
-                                      lambda xp, g, vec1, alpha: _scaled(g, alpha.conjugate()) * xp.conj(vec1)))  # fmt: skip
+@op(
+    spaces=(),
+    elementwise=True,
+    vjp=(
+        _input_vjp,
+        lambda xp, g, vec2, alpha: _scaled(g, alpha.conjugate()) * xp.conj(vec2),
+        lambda xp, g, vec1, alpha: _scaled(g, alpha.conjugate()) * xp.conj(vec1),
+    ),
+)
 def add_mul(xp, input: Num, vec1: Num, vec2: Num, beta, alpha):
     """beta input + alpha vec1 vec2, elementwise; of bools with `or` for + and `and` for times."""
     return _sum(input, vec1 * vec2, beta, alpha)
 
 
-def _added(input, left, right, shape, beta, alpha, formula=None):
+def _added(formula, input, left, right, shape, beta, alpha, dtype):
     """The formula on an input that broadcasts to the product's shape, with factors in the dtype of the result."""
     if tuple(input.shape) != shape:
         T.expand.entry.canon(input, shape)  # says what does not fit
-    d = promoted([input, left, right])
-    return (formula or T.add_matmul)(input, left, right, as_number(beta, d), as_number(alpha, d))
+    return formula(input, left, right, as_number(beta, dtype), as_number(alpha, dtype))
 
 
 # ---------------------------------------------------------------- matrices
@@ -59,21 +72,22 @@ def addmm(input: Num, mat1: Num, mat2: Num, *, beta=1, alpha=1):
     RuntimeError for other ranks and sizes and for several dtypes. Factors of integers are truncated to integers.
     """
     for x, name in ((mat1, "mat1"), (mat2, "mat2")):
-        rank_is(x, 2, f"{name} must be a matrix, got {x.ndim}-D tensor")
-    check_mm(mat1.shape, mat2.shape, "addmm")
+        rank_is(x, 2, name + " must be a matrix, got {}-D tensor")
+    m, n = mat1.shape, mat2.shape
+    check_mm(m, n, "addmm")
     for x, name in ((input, "self"), (mat1, "mat1")):
         if x.dtype is not mat2.dtype:
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {scalar_type_name(x.dtype)} and "
-                               f"{scalar_type_name(mat2.dtype)} (addmm)")  # fmt: skip
-    shape = (mat1.shape[0], mat2.shape[1])
-    return _added(input, mat1, mat2, shape, beta, alpha)
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {scalar_type_name(x.dtype)} and "
+                f"{scalar_type_name(mat2.dtype)} (addmm)"
+            )
+    return _added(T.add_matmul, input, mat1, mat2, (m[0], n[1]), beta, alpha, input.dtype)
 
 
 @op(**_PUBLIC)
 def addmv(input: Num, mat: Num, vec: Num, *, beta=1, alpha=1):
     """beta input + alpha mat @ vec, a matrix (n, m) and a vector (m); input broadcasts to (n), and is not read if beta
-    is 0.
-    """
+    is 0."""
     if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     if not input.dtype is mat.dtype is vec.dtype:
@@ -86,22 +100,22 @@ def addmv(input: Num, mat: Num, vec: Num, *, beta=1, alpha=1):
         raise RuntimeError(
             f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
         )
-    return _added(input, mat, vec, (mat.shape[0],), beta, alpha)
+    return _added(T.add_matmul, input, mat, vec, (mat.shape[0],), beta, alpha, input.dtype)
 
 
 @op(**_PUBLIC)
 def addr(input: Num, vec1: Num, vec2: Num, *, beta=1, alpha=1):
     """beta input + alpha vec1 vec2^T, vectors (n) and (m); input broadcasts to (n, m), and is not read if beta is 0.
-    Dtypes promote.
-    """
+    Dtypes promote."""
     for x, name in ((vec1, "vec1"), (vec2, "vec2")):
-        rank_is(x, 1, f"addr: Expected 1-D argument {name}, but got {x.ndim}-D")
-    if promoted([input, vec1, vec2]).category == 1:
+        rank_is(x, 1, "addr: Expected 1-D argument " + name + ", but got {}-D")
+    dtype = promoted([input, vec1, vec2])
+    if dtype.category == 1:
         for factor, name in ((beta, "beta"), (alpha, "alpha")):
             if isinstance(factor, float):
                 raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     shape = (*vec1.shape, *vec2.shape)
-    return _added(input, T.unsqueeze(vec1, (1,)), T.unsqueeze(vec2, (0,)), shape, beta, alpha, T.add_mul)
+    return _added(T.add_mul, input, T.unsqueeze(vec1, (1,)), T.unsqueeze(vec2, (0,)), shape, beta, alpha, dtype)
 
 
 # ---------------------------------------------------------------- stacks of matrices
@@ -116,18 +130,17 @@ def _same_dtypes(input, batch1, batch2):
 @op(**_PUBLIC)
 def baddbmm(input: Num, batch1: Num, batch2: Num, *, beta=1, alpha=1):
     """beta input + alpha batch1 @ batch2, stacks (b, n, m) and (b, m, p); input broadcasts to (b, n, p), and is not
-    read if beta is 0.
-    """
+    read if beta is 0."""
     check_bmm(batch1, batch2)
     shape = (*batch1.shape[:2], batch2.shape[2])
     _same_dtypes(input, batch1, batch2)
-    return _added(input, batch1, batch2, shape, beta, alpha)
+    return _added(T.add_matmul, input, batch1, batch2, shape, beta, alpha, input.dtype)
 
 
 @op(**_PUBLIC)
 def addbmm(input: Num, batch1: Num, batch2: Num, *, beta=1, alpha=1):
-    """beta input + alpha times the sum of the products of two stacks, (b, n, m) and (b, m, p); input broadcasts to (n,
-    p), and is not read if beta is 0. The sum is one product, of the matrices side by side."""
+    """beta input + alpha times the sum of the products of two stacks, (b, n, m) and (b, m, p); input broadcasts to
+    (n, p), and is not read if beta is 0. The sum is one product, of the matrices side by side."""
     rank_is(batch1, 3, "batch1 must be a 3D tensor")
     rank_is(batch2, 3, "batch2 must be a 3D tensor")
     b, n, m = batch1.shape
@@ -138,4 +151,5 @@ def addbmm(input: Num, batch1: Num, batch2: Num, *, beta=1, alpha=1):
     p = batch2.shape[2]
     _same_dtypes(input, batch1, batch2)
     left = T.reshape(T.permute(batch1, (1, 0, 2)), (n, b * m))
-    return _added(input, left, T.reshape(batch2, (b * m, p)), (n, p), beta, alpha)
+    right = T.reshape(batch2, (b * m, p))
+    return _added(T.add_matmul, input, left, right, (n, p), beta, alpha, input.dtype)

@@ -9,6 +9,7 @@ from framework.core.promotion import scalar_type_name
 from framework.core.tensor import Tensor
 from framework.dispatch.batched import elementwise_batch
 from framework.dispatch.errors import not_a_tensor
+from framework.dispatch.generate import FLOATS
 from framework.dispatch.inplace import assigned
 from framework.dispatch.registry import T, attach, binary, op
 from framework.dispatch.schema import Num
@@ -50,6 +51,13 @@ def add_scaled(xp, input: Num, other: Num, alpha):
     return input + other * alpha
 
 
+def _plain(input, other, alpha):
+    """Whether nothing needs a look: two tensors of one floating dtype and a real factor."""
+    if type(alpha) not in (float, int) or not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+        return False
+    return input.dtype in FLOATS and other.dtype is input.dtype
+
+
 plain_add, plain_sub, plain_rsub, plain_div = T.add, T.sub, T.rsub, T.div
 no_bool_minus = plain_sub.entry.check
 
@@ -59,6 +67,8 @@ def add(input: Num, other: Num, *, alpha=1):
     """input + alpha * other; operands promote and broadcast."""
     if type(alpha) is int and alpha == 1:
         return plain_add(input, other)
+    if _plain(input, other, alpha):
+        return T.add_scaled(input, other, alpha)
     d = _dtype(input, other)
     alpha = _factor(alpha, d)
     return plain_add(input, other) if alpha == 1 else T.add_scaled(input, other, _wrapped(alpha, d))
@@ -69,6 +79,8 @@ def sub(input: Num, other: Num, *, alpha=1):
     """input - alpha * other; operands promote and broadcast. RuntimeError for bools."""
     if type(alpha) is int and alpha == 1:
         return plain_sub(input, other)
+    if _plain(input, other, alpha):
+        return T.add_scaled(input, other, -alpha)
     no_bool_minus(input, other)
     d = _dtype(input, other)
     alpha = _factor(alpha, d)
@@ -160,8 +172,8 @@ def true_divide(input: Num, other: Num):
 def clip(xp, input: Num, low, high):
     """input within [low, high], numbers of its dtype or None; nan stays."""
     if low is not None:
-        input = xp.maximum(input, xp.full((), low, xp.like(input)))
-    return input if high is None else xp.minimum(input, xp.full((), high, xp.like(input)))
+        input = xp.maximum(input, low)
+    return input if high is None else xp.minimum(input, high)
 
 
 def _inside(xp, g, input, low, high):
@@ -213,6 +225,9 @@ def clamp_between(xp, input: Num, min: Num = None, max: Num = None):
     return input if max is None else xp.minimum(input, max)
 
 
+_PLAIN = (int, float, type(None))
+
+
 def _clamped(name, input, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -221,6 +236,8 @@ def _clamped(name, input, min, max):
     if any(isinstance(b, complex) for b in (min, max)) or input.dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     tensors = [b for b in (min, max) if isinstance(b, Tensor)]
+    if input.dtype in FLOATS and type(min) in _PLAIN and type(max) in _PLAIN and min == min and max == max:
+        return T.clip(input, min, max)
     if not tensors:
         d = _dtype(input, min, max)
         x = input if d is input.dtype else T.astype(input, d)

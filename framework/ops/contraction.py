@@ -200,6 +200,8 @@ def matrix_power(input: Num, n):
             raise RuntimeError(
                 f"linalg.inv: Expected a floating point or complex tensor as input. Got {scalar_type_name(input.dtype)}"
             )
+        if "inv" not in PUBLIC["linalg"]:
+            raise NotImplementedError("linalg.matrix_power: negative powers need linalg.inv, which is missing")
         input, n = PUBLIC["linalg"]["inv"](input), -n
     if n == 0:
         return T.clone(T.expand(PUBLIC[""]["eye"](rows, dtype=input.dtype, device=input.device), tuple(input.shape)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from functools import lru_cache
 
 from framework.core.promotion import scalar_type_name
 from framework.core.tensor import Tensor
@@ -16,27 +17,33 @@ ELLIPSIS = "..."
 
 # ---------------------------------------------------------------- reading the arguments
 def _arguments(args):
-    """(subscripts of each operand, of the result or None, operands); subscripts are lists of letters and ELLIPSIS."""
+    """(subscripts of each operand, of the result or None, operands); subscripts are tuples of letters and ELLIPSIS."""
     if not args or len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
     if isinstance(args[0], str):
-        equation, operands = args[0], args[1:]
+        operands = args[1:]
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = tuple(operands[0])
-        left, arrow, right = equation.partition("->")
-        inputs, start = [], 0
-        for i, part in enumerate(left.split(",")):
-            inputs.append(_letters(part, start, f"for operand {i}"))
-            start += len(part) + 1
-        return inputs, _letters(right, len(left) + 2, "in the output") if arrow else None, operands
+        return *_read(args[0]), operands
     operands, lists = args[0::2], args[1::2]
     if len(args) % 2:
-        operands = operands[:-1]
-    found = [[_letter(s) for s in subscripts] for subscripts in (*lists, *args[-1:] * (len(args) % 2))]
+        operands, lists = operands[:-1], (*lists, args[-1])
+    found = tuple([tuple([_letter(s) for s in subscripts]) for subscripts in lists])
     return found[: len(operands)], found[-1] if len(args) % 2 else None, operands
+
+
+@lru_cache(maxsize=256)
+def _read(equation):
+    """(subscripts of each operand, of the result or None) of an equation."""
+    left, arrow, right = equation.partition("->")
+    inputs, start = [], 0
+    for i, part in enumerate(left.split(",")):
+        inputs.append(_letters(part, start, f"for operand {i}"))
+        start += len(part) + 1
+    return tuple(inputs), _letters(right, len(left) + 2, "in the output") if arrow else None
 
 
 def _letters(part, start, where):
@@ -58,7 +65,7 @@ def _letters(part, start, where):
                 "in [a-zA-Z]"
             )
         i += 1
-    return found
+    return tuple(found)
 
 
 def _letter(subscript):
@@ -70,35 +77,35 @@ def _letter(subscript):
 
 
 # ---------------------------------------------------------------- giving every dimension a label
-def _covered(subscripts, x, i):
+def _covered(subscripts, rank, i):
     """How many dimensions of operand i its ellipsis stands for."""
     named = len([s for s in subscripts if s != ELLIPSIS])
-    if ELLIPSIS not in subscripts and named != x.ndim or named > x.ndim:
+    if ELLIPSIS not in subscripts and named != rank or named > rank:
         rest = "" if ELLIPSIS in subscripts else " and no ellipsis was given"
         more = "more than" if ELLIPSIS in subscripts else "does not match"
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) {more} the number of dimensions ({x.ndim}) "
-            f"for operand {i}{rest}"
+            f"einsum(): the number of subscripts in the equation ({named}) {more} the number of dimensions ({rank}) "
+            "for "
+            f"operand {i}{rest}"
         )
-    return x.ndim - named
+    return rank - named
 
 
 def _labels(subscripts, count):
     """One label a dimension: a letter, or a number for what an ellipsis covers, counted from its end so that those
-    align.
-    """
+    align."""
     found = []
     for s in subscripts:
         found += range(count, 0, -1) if s == ELLIPSIS else [s]
     return found
 
 
-def _sizes(labels, operands):
+def _sizes(labels, shapes):
     """The size of each label; RuntimeError where operands do not broadcast."""
     sizes = {}
-    for i, (names, x) in enumerate(zip(labels, operands, strict=True)):
+    for i, (names, shape) in enumerate(zip(labels, shapes, strict=True)):
         own = {}
-        for n, size in zip(names, x.shape, strict=True):
+        for n, size in zip(names, shape, strict=True):
             if own.setdefault(n, size) != size:
                 raise RuntimeError(
                     f"einsum(): subscript {n} is repeated for operand {i} but the sizes don't match, {size} != {own[n]}"
@@ -107,7 +114,8 @@ def _sizes(labels, operands):
             if size not in (1, known) and known != 1:
                 raise RuntimeError(
                     f"einsum(): subscript {n} has size {size} for operand {i} which does not broadcast with "
-                    f"previously seen size {known}"
+                    "previously seen "
+                    f"size {known}"
                 )
             sizes[n] = known if size == 1 else size
     return sizes
@@ -148,16 +156,33 @@ def _summed(x, names, wanted):
     return (T.sum(x, over), [n for n in names if n in wanted]) if over else (x, names)
 
 
-def _path(labels, output, sizes):
-    """Which operands to contract next, step by step: opt_einsum's choice for more than two."""
-    if len(labels) < 3:
-        return [tuple(range(len(labels)))]
+def _path(terms, output, sizes):
+    """Which of the terms, given by their labels, to contract next, step by step: opt_einsum's choice for more than
+    two."""
+    if len(terms) < 3:
+        return [tuple(range(len(terms)))]
     from opt_einsum import contract_path, get_symbol
 
     symbol = {n: get_symbol(i) for i, n in enumerate(sizes)}
-    terms = ["".join([symbol[n] for n in names]) for names in labels]
-    equation = f"{','.join(terms)}->{''.join([symbol[n] for n in output])}"
-    return contract_path(equation, *[tuple([sizes[n] for n in names]) for names in labels], shapes=True)[0]
+    inputs = ["".join([symbol[n] for n in names]) for names in terms]
+    equation = f"{','.join(inputs)}->{''.join([symbol[n] for n in output])}"
+    return contract_path(equation, *[tuple([sizes[n] for n in names]) for names in terms], shapes=True)[0]
+
+
+@lru_cache(maxsize=256)
+def _plan(inputs, output, shapes):
+    """(labels of each operand, sizes, labels of the result, labels to keep, path) for operands of these shapes."""
+    if len(inputs) != len(shapes):
+        more = "more" if len(shapes) > len(inputs) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    counts = [_covered(s, len(shape), i) for i, (s, shape) in enumerate(zip(inputs, shapes, strict=True))]
+    labels = [_labels(s, n) for s, n in zip(inputs, counts, strict=True)]
+    sizes = _sizes(labels, shapes)
+    result = _result(output, labels, max(counts))
+    whole = [{n for n, size in zip(names, shape, strict=True) if size == sizes[n]}
+             for names, shape in zip(labels, shapes, strict=True)]  # fmt: skip
+    kept = {n for n in sizes if sum([n in names for names in whole]) > 1}.union(result)
+    return labels, sizes, result, kept, _path([names & kept for names in whole], result, sizes)
 
 
 @op(composite=True, method=False)
@@ -173,25 +198,13 @@ def einsum(*args):
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             not_a_tensor("einsum", "operands", i, x)
-    if len(inputs) != len(operands):
-        raise RuntimeError(
-            f"einsum(): {'more' if len(operands) > len(inputs) else 'fewer'} operands were provided than specified in "
-            "the equation"
-        )
-    counts = [_covered(s, x, i) for i, (s, x) in enumerate(zip(inputs, operands, strict=True))]
-    labels = [_labels(s, n) for s, n in zip(inputs, counts, strict=True)]
-    sizes = _sizes(labels, operands)
-    result = _result(output, labels, max(counts))
+    labels, sizes, result, kept, path = _plan(inputs, output, tuple([tuple(x.shape) for x in operands]))
     for x in operands:
         if x.dtype is not operands[0].dtype:
-            raise RuntimeError(
-                f"expected scalar type {scalar_type_name(operands[0].dtype)} but found {scalar_type_name(x.dtype)} "
-                "(einsum)"
-            )
-    several = {n for n in sizes if len([1 for names, x in zip(labels, operands, strict=True)
-                                        if (n, sizes[n]) in zip(names, x.shape, strict=True)]) > 1}  # fmt: skip
-    terms = [_reduced(x, names, sizes, several.union(result)) for x, names in zip(operands, labels, strict=True)]
-    for step in _path([names for _, names in terms], result, sizes):
+            first, other = scalar_type_name(operands[0].dtype), scalar_type_name(x.dtype)
+            raise RuntimeError(f"expected scalar type {first} but found {other} (einsum)")
+    terms = [_reduced(x, names, sizes, kept) for x, names in zip(operands, labels, strict=True)]
+    for step in path:
         chosen = [terms[i] for i in step]
         terms = [t for i, t in enumerate(terms) if i not in step]
         elsewhere = {n for _, names in terms for n in names}.union(result)
